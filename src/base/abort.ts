@@ -7,13 +7,13 @@ export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSig
   promise.catch(() => undefined);
   signal.throwIfAborted();
   let stopListening = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
+  const abortPromise = new Promise<never>((_, reject) => {
     const onAbort = (): void => reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     stopListening = () => signal.removeEventListener('abort', onAbort);
   });
   try {
-    return await Promise.race([promise, aborted]);
+    return await Promise.race([promise, abortPromise]);
   } finally {
     stopListening();
   }
@@ -27,7 +27,7 @@ export function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortS
 
 /** Aborted with any of the signals, for many simultaneous waits: Node would take that many listeners for a leak and print a warning. */
 export function sharedSignal(...signals: AbortSignal[]): AbortSignal {
-  const shared = AbortSignal.any(signals);
-  setMaxListeners(0, shared);
-  return shared;
+  const combinedSignal = AbortSignal.any(signals);
+  setMaxListeners(0, combinedSignal);
+  return combinedSignal;
 }

@@ -6,11 +6,11 @@ const part = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
 
 /** Milliseconds of a duration such as `1m30s`, or undefined when the text is not a duration. A bare `0` is accepted. */
 export function parseDuration(text: string): number | undefined {
-  const trimmed = text.trim();
-  if (trimmed === '0') return 0;
-  if (!whole.test(trimmed)) return undefined;
+  const trimmedText = text.trim();
+  if (trimmedText === '0') return 0;
+  if (!whole.test(trimmedText)) return undefined;
   let total = 0;
-  for (const [, amount, unit] of trimmed.matchAll(part)) total += Number(amount) * (unitMilliseconds[unit as string] as number);
+  for (const [, amount, unit] of trimmedText.matchAll(part)) total += Number(amount) * (unitMilliseconds[unit as string] as number);
   return Math.round(total);
 }
 

@@ -26,7 +26,7 @@ export function createRedactor(secrets: ReadonlyMap<string, string>): Redactor {
   for (const [name, value] of secrets) for (const form of formsOf(value)) if (!names.has(form)) names.set(form, name);
   if (names.size === 0) return noRedaction;
   // The first alternative that fits counts, and it has to be the longest.
-  const forms = [...names.keys()].sort((a, b) => b.length - a.length).map(escaped);
+  const forms = [...names.keys()].sort((a, b) => b.length - a.length).map(escapePattern);
   const pattern = new RegExp(forms.join('|'), 'g');
   const text = (input: string): string => input.replace(pattern, (match) => `[secret ${names.get(match)}]`);
   const value = (input: unknown): unknown => {
@@ -40,7 +40,7 @@ export function createRedactor(secrets: ReadonlyMap<string, string>): Redactor {
 
 const isPlain = (value: object): boolean => [Object.prototype, null].includes(Object.getPrototypeOf(value));
 
-const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+const escapePattern = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
 function formsOf(value: string): string[] {
   if (value.length < shortestRedacted) return [];
@@ -58,8 +58,8 @@ function formsOf(value: string): string[] {
 }
 
 function urlForms(value: string): string[] {
-  const encoded = encodeURIComponent(Buffer.from(value).toString());
-  return [encoded, encoded.replaceAll(/%[0-9A-F]{2}/g, (byte) => byte.toLowerCase()), encoded.replaceAll('%20', '+')];
+  const encodedText = encodeURIComponent(Buffer.from(value).toString());
+  return [encodedText, encodedText.replaceAll(/%[0-9A-F]{2}/g, (byte) => byte.toLowerCase()), encodedText.replaceAll('%20', '+')];
 }
 
 /** Three bytes become four characters, so there are three ways in which a value can be encoded within a longer text. */

@@ -33,8 +33,8 @@ export function timesProblems(times: ScheduleTimes): TimesProblem[] {
   const problems: TimesProblem[] = [];
   for (const field of ['time', 'day', 'day_of_month', 'cron'] as const) {
     if (times[field] === null || fieldsOf[frequency].includes(field)) continue;
-    const allowed = frequencies.filter((frequency) => fieldsOf[frequency].includes(field));
-    problems.push({ field, message: `is not used with ${frequency}, only with ${allowed.join(', ')}` });
+    const allowedFrequencies = frequencies.filter((frequency) => fieldsOf[frequency].includes(field));
+    problems.push({ field, message: `is not used with ${frequency}, only with ${allowedFrequencies.join(', ')}` });
   }
   if (times.time !== null && !isTimeOfDay(times.time))
     problems.push({ field: 'time', message: 'must be HH:MM in 24 hours, such as 09:00' });

@@ -234,9 +234,9 @@ export class Client {
    */
   async backOff(retry: number, failure: Error, signal: AbortSignal, headers: ResponseHeaders = {}): Promise<void> {
     if (!this.#budget.canAfford) throw failure;
-    const requested = retryAfter(headers, serverTime(headers, this.#clock.now())) ?? 0;
-    if (requested > this.#maxWait) throw new RateLimitedError(requested, this.#maxWait, {});
-    const waitMilliseconds = Math.max(spread(requested, this.#random), backoff(retry, this.#random));
+    const requestedPause = retryAfter(headers, serverTime(headers, this.#clock.now())) ?? 0;
+    if (requestedPause > this.#maxWait) throw new RateLimitedError(requestedPause, this.#maxWait, {});
+    const waitMilliseconds = Math.max(spread(requestedPause, this.#random), backoff(retry, this.#random));
     this.#budget.spend();
     await this.#pause(
       { waitMilliseconds, reason: failure.message.replace(/\.$/, ''), attempt: retry + 1 },

@@ -79,7 +79,7 @@ export class EventConnector {
     const startedAt = steadyTime(clock);
     const requestHeaders = { ...headers, authorization: `${authorization.split(' ', 1)[0]} ***` };
     const trace = { type: 'trace', method: request.method, url: base.origin + path, requestHeaders } as const;
-    const elapsed = (): number => Math.round(steadyTime(clock) - startedAt);
+    const elapsedTime = (): number => Math.round(steadyTime(clock) - startedAt);
     try {
       return await openStream(
         await this.#parts.dispatcher(),
@@ -89,12 +89,12 @@ export class EventConnector {
           signal,
           onHead: ({ status, headers: responseHeaders }) => {
             gate.observe(responseHeaders, startedAt, steadyTime(clock));
-            emit({ ...trace, milliseconds: elapsed(), status, responseHeaders });
+            emit({ ...trace, milliseconds: elapsedTime(), status, responseHeaders });
           },
         },
       );
     } catch (error) {
-      if (!(error instanceof NoStreamError)) emit({ ...trace, milliseconds: elapsed(), reason: failure(error).reason });
+      if (!(error instanceof NoStreamError)) emit({ ...trace, milliseconds: elapsedTime(), reason: failure(error).reason });
       throw error;
     }
   }

@@ -147,12 +147,12 @@ function storedAnswer(status: number, body: ErrorBody, details: ErrorDetails): S
 
 function afterRateLimit(response: TransportResponse, situation: Situation, error: AopsError): Decision {
   const { progress, random, now, details, maxWaitMilliseconds } = situation;
-  const requested = requestedWait(response, now) ?? resetWait(response.headers, serverTime(response.headers, now)) ?? 0;
-  if (requested > maxWaitMilliseconds)
-    return { next: 'fail', error: orOutcomeUnknown(new RateLimitedError(requested, maxWaitMilliseconds, details), progress) };
+  const requestedPause = requestedWait(response, now) ?? resetWait(response.headers, serverTime(response.headers, now)) ?? 0;
+  if (requestedPause > maxWaitMilliseconds)
+    return { next: 'fail', error: orOutcomeUnknown(new RateLimitedError(requestedPause, maxWaitMilliseconds, details), progress) };
   if (!mayRetry(situation)) return { next: 'fail', error: orOutcomeUnknown(error, progress) };
   // If no time is specified, the pause starts at a second: limits seldom end sooner.
-  return { next: 'wait', waitMilliseconds: Math.max(requested, backoff(progress.retries + 1, random)) };
+  return { next: 'wait', waitMilliseconds: Math.max(requestedPause, backoff(progress.retries + 1, random)) };
 }
 
 function afterFailure(failure: Failure, situation: Situation): Decision {
@@ -190,10 +190,10 @@ function hintFor({ cause }: Failure, { protocol, hostname }: URL): string {
     : 'Check the network and the base URL (`aops config explain`), then run the command again.';
 }
 
-function retry(situation: Situation, reason: string, requested = 0): Decision | undefined {
+function retry(situation: Situation, reason: string, requestedPause = 0): Decision | undefined {
   const { progress, random, maxWaitMilliseconds } = situation;
-  if (situation.once || !mayRetry(situation) || requested > maxWaitMilliseconds) return undefined;
-  return { next: 'retry', waitMilliseconds: Math.max(spread(requested, random), backoff(progress.retries, random)), reason };
+  if (situation.once || !mayRetry(situation) || requestedPause > maxWaitMilliseconds) return undefined;
+  return { next: 'retry', waitMilliseconds: Math.max(spread(requestedPause, random), backoff(progress.retries, random)), reason };
 }
 
 const mayRetry = ({ progress, canAfford }: Situation): boolean => canAfford && progress.retries < retryPolicy.retries;

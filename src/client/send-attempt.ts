@@ -5,7 +5,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 
-const carried = new WeakSet<Socket>();
+const usedSockets = new WeakSet<Socket>();
 const attemptsByKey = new Map<string | undefined, SendAttempt>();
 
 /** The sending of one attempt, identified by its key. */
@@ -36,19 +36,19 @@ export class SendAttempt {
   }
 
   /** Call this when the head is about to be written. `reused`: whether another request was sent on this connection before. */
-  begin(socket: Socket, reused: boolean): void {
+  begin(socket: Socket, isReused: boolean): void {
     this.#socket = socket;
-    this.#isReused = reused;
+    this.#isReused = isReused;
     this.#readBefore = socket.bytesRead;
   }
 }
 
 function onHead(message: unknown): void {
   const { headers, socket } = message as { headers: string; socket: Socket };
-  const reused = carried.has(socket);
-  carried.add(socket);
+  const isReused = usedSockets.has(socket);
+  usedSockets.add(socket);
   const key = /\r\nidempotency-key: ([^\r\n]*)\r\n/.exec(headers)?.[1];
-  attemptsByKey.get(key)?.begin(socket, reused);
+  attemptsByKey.get(key)?.begin(socket, isReused);
 }
 
 subscribe('undici:client:sendHeaders', onHead);

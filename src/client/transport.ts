@@ -82,7 +82,7 @@ const reasons: Record<string, string> = {
 /** Classifies a failure of the connection by its code. */
 export function failure(error: unknown): Failure {
   const { code = '', message = '', name = '', syscall } = error as { code?: string; message?: string; name?: string; syscall?: string };
-  const failed = (reason: string, maybeSent: boolean, final: boolean): Failure => ({
+  const failureOf = (reason: string, maybeSent: boolean, final: boolean): Failure => ({
     kind: 'failure',
     maybeSent,
     final,
@@ -91,10 +91,10 @@ export function failure(error: unknown): Failure {
   });
   const problem = connectionProblem(error, failure);
   if (problem) return { kind: 'failure', maybeSent: false, cause: error, ...problem };
-  if (/before secure TLS connection was established/.test(message)) return failed('the TLS handshake broke off', false, false);
-  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return failed('the answer was not valid HTTP', true, true);
-  if (code === 'ERR_BODY_LIMIT') return failed(message, true, true);
-  const plain = failed(reasons[code] ?? 'the connection failed', !notSentCodes.has(code) && syscall !== 'connect', false);
+  if (/before secure TLS connection was established/.test(message)) return failureOf('the TLS handshake broke off', false, false);
+  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return failureOf('the answer was not valid HTTP', true, true);
+  if (code === 'ERR_BODY_LIMIT') return failureOf(message, true, true);
+  const plain = failureOf(reasons[code] ?? 'the connection failed', !notSentCodes.has(code) && syscall !== 'connect', false);
   // A host name that does not exist will seldom exist a moment later.
   return code === 'ENOTFOUND' ? { ...plain, retries: 1 } : plain;
 }

@@ -27,11 +27,11 @@ export function originOf(baseUrl: string): string {
 }
 
 function parseUrl(text: string, name: string): URL {
-  const trimmed = text.trim();
-  if (!/^https?:\/\//i.test(trimmed) || !URL.canParse(trimmed)) {
+  const trimmedText = text.trim();
+  if (!/^https?:\/\//i.test(trimmedText) || !URL.canParse(trimmedText)) {
     throw new UsageError(`${name} is not an http(s) URL.`, 'Write it like https://api.example.com or http://127.0.0.1:4010.');
   }
-  const url = new URL(trimmed);
+  const url = new URL(trimmedText);
   if (url.username || url.password) {
     throw new UsageError(`${name} must not contain a user name or password.`, 'Credentials are stored separately: run `aops auth login`.');
   }

@@ -2,7 +2,7 @@
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { normaliseTokenUrl, originOf } from './base-url.ts';
 import type { Environment } from './paths.ts';
-import type { Resolved } from './resolved.ts';
+import type { ResolvedValue } from './resolved.ts';
 import { checkClientText, checkScope, checkSecret, maskSecret } from './secret.ts';
 import type { ConfigStore, Credential, StoredCredential } from './store.ts';
 
@@ -12,7 +12,7 @@ export type UsableCredential =
   | { type: 'client_credentials'; client_id: string; client_secret: string; token_url?: string; scope?: string };
 
 export interface CredentialResolution {
-  credential: Resolved<UsableCredential | undefined> & {
+  credential: ResolvedValue<UsableCredential | undefined> & {
     /** The credential with its secret masked, for display. */
     masked?: string;
     /** The origin that a stored credential is bound to. */
@@ -105,15 +105,22 @@ function clientFromEnvironment(env: Environment): CredentialCandidate[] {
 }
 
 function fromProfile(store: ConfigStore, profile: string | undefined): CredentialCandidate[] {
-  const stored = profile === undefined ? undefined : store.credential(profile);
-  if (!stored) return [];
-  return [{ value: checked(stored, profile as string), source: 'profile', name: `profile ${profile}`, origin: stored.origin }];
+  const storedCredential = profile === undefined ? undefined : store.credential(profile);
+  if (!storedCredential) return [];
+  return [
+    {
+      value: checkCredential(storedCredential, profile as string),
+      source: 'profile',
+      name: `profile ${profile}`,
+      origin: storedCredential.origin,
+    },
+  ];
 }
 
-function checked(stored: StoredCredential, profile: string): Credential {
+function checkCredential(storedCredential: StoredCredential, profile: string): Credential {
   const name = `The credential of profile "${profile}"`;
-  if (stored.type === 'token') return { type: 'token', token: checkSecret(stored.token, name) };
-  const { client_id, client_secret, token_url, scope } = stored;
+  if (storedCredential.type === 'token') return { type: 'token', token: checkSecret(storedCredential.token, name) };
+  const { client_id, client_secret, token_url, scope } = storedCredential;
   return {
     type: 'client_credentials',
     client_id: checkClientText(client_id, name),

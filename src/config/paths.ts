@@ -33,9 +33,9 @@ export function configPaths(env: Environment, home: string, platform = 'linux', 
     if (!windows) return join(home, ...fallback, 'aops');
     return join(windowsBase && isAbsolute(windowsBase) ? windowsBase : join(home, 'AppData', 'Local'), 'aops', ...(leaf ? [leaf] : []));
   };
-  const roaming = env.APPDATA ?? join(home, 'AppData', 'Roaming');
+  const roamingFolder = env.APPDATA ?? join(home, 'AppData', 'Roaming');
   return {
-    config: folder(env.AOPS_CONFIG_DIR, env.XDG_CONFIG_HOME, ['.config'], roaming),
+    config: folder(env.AOPS_CONFIG_DIR, env.XDG_CONFIG_HOME, ['.config'], roamingFolder),
     data: folder(env.AOPS_DATA_DIR, env.XDG_DATA_HOME, ['.local', 'share'], env.LOCALAPPDATA, 'data'),
     cache: folder(env.AOPS_CACHE_DIR, env.XDG_CACHE_HOME, ['.cache'], env.LOCALAPPDATA, 'cache'),
   };

@@ -42,7 +42,7 @@ export function proxySecrets(env: Environment): string[] {
       const login = /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/]*)@/i.exec(value?.trim() ?? '')?.[1];
       if (login === undefined) return [];
       const password = login.slice(login.indexOf(':') + 1);
-      return [login, decoded(login), password, decoded(password)];
+      return [login, decodePart(login), password, decodePart(password)];
     }),
   );
   return [...new Set(secrets)];
@@ -72,11 +72,11 @@ function parseProxy({ name, value }: Variable): ProxyServer {
       'Set HTTPS_PROXY to an http or https proxy, or add the host to NO_PROXY.',
     );
   }
-  const login = { user: decoded(url.username), password: decoded(url.password) };
+  const login = { user: decodePart(url.username), password: decodePart(url.password) };
   return { origin: url.origin, variable: name, ...(login.user || login.password ? { login } : {}) };
 }
 
-function decoded(text: string): string {
+function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

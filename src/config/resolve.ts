@@ -7,7 +7,7 @@ import { AopsError, exitCodes } from '../base/errors.ts';
 import { normaliseBaseUrl } from './base-url.ts';
 import { type CredentialResolution, resolveCredential, type UsableCredential } from './credential.ts';
 import type { Environment } from './paths.ts';
-import type { Origin, Resolved, ValueSource } from './resolved.ts';
+import type { Origin, ResolvedValue, ValueSource } from './resolved.ts';
 import {
   type ColorMode,
   checkProfileName,
@@ -37,22 +37,22 @@ export interface ConfigFlags {
 }
 
 export interface ResolvedConfig extends CredentialResolution {
-  profile: Resolved<string | undefined>;
+  profile: ResolvedValue<string | undefined>;
   /** Normalised, without a trailing slash. */
-  base_url: Resolved<string | undefined>;
-  team_id: Resolved<string | undefined>;
-  output: Resolved<OutputFormat>;
-  color: Resolved<ColorMode>;
+  base_url: ResolvedValue<string | undefined>;
+  team_id: ResolvedValue<string | undefined>;
+  output: ResolvedValue<OutputFormat>;
+  color: ResolvedValue<ColorMode>;
   /** Milliseconds; undefined when each command uses its own limit. */
-  timeout: Resolved<number | undefined>;
+  timeout: ResolvedValue<number | undefined>;
   /** Milliseconds. */
-  max_wait: Resolved<number>;
-  pager: Resolved<string | undefined>;
-  prompt: Resolved<boolean>;
+  max_wait: ResolvedValue<number>;
+  pager: ResolvedValue<string | undefined>;
+  prompt: ResolvedValue<boolean>;
   /** Paths as passed; relative ones are relative to the current folder. */
-  ca_file: Resolved<string | undefined>;
-  client_cert: Resolved<string | undefined>;
-  client_key: Resolved<string | undefined>;
+  ca_file: ResolvedValue<string | undefined>;
+  client_cert: ResolvedValue<string | undefined>;
+  client_key: ResolvedValue<string | undefined>;
 }
 
 export interface ResolveInput {
@@ -80,25 +80,25 @@ export function resolveConfig({ flags, env, store, allowMissingProfile = false }
       ...candidate(settingDefinition(key).default, 'default', 'default'),
     ]);
 
-  const profileName = pick('profile', flags.profile) as Resolved<string | undefined>;
+  const profileName = pick('profile', flags.profile) as ResolvedValue<string | undefined>;
   const profile = findProfile(profileName, store, allowMissingProfile);
   const ofProfile = (value: string | undefined): Candidate | undefined =>
     profile && value !== undefined ? { source: 'profile', name: `profile ${profile.name}`, value } : undefined;
 
-  const base_url = pick('base_url', flags.baseUrl, ofProfile(profile?.base_url)) as Resolved<string | undefined>;
+  const base_url = pick('base_url', flags.baseUrl, ofProfile(profile?.base_url)) as ResolvedValue<string | undefined>;
   return {
     profile: profileName,
     base_url,
-    team_id: pick('team_id', flags.team, ofProfile(profile?.team_id)) as Resolved<string | undefined>,
-    output: (flags.json ? pick('output', 'json', undefined, '--json') : pick('output', flags.output)) as Resolved<OutputFormat>,
-    color: pick('color', flags.color) as Resolved<ColorMode>,
+    team_id: pick('team_id', flags.team, ofProfile(profile?.team_id)) as ResolvedValue<string | undefined>,
+    output: (flags.json ? pick('output', 'json', undefined, '--json') : pick('output', flags.output)) as ResolvedValue<OutputFormat>,
+    color: pick('color', flags.color) as ResolvedValue<ColorMode>,
     timeout: milliseconds(pick('timeout', flags.timeout)),
-    max_wait: milliseconds(pick('max_wait', flags.maxWait)) as Resolved<number>,
-    pager: pick('pager', undefined) as Resolved<string | undefined>,
-    prompt: pick('prompt', flags.input === false ? false : undefined) as Resolved<boolean>,
-    ca_file: pick('ca_file', flags.caFile) as Resolved<string | undefined>,
-    client_cert: pick('client_cert', flags.clientCert) as Resolved<string | undefined>,
-    client_key: pick('client_key', flags.clientKey) as Resolved<string | undefined>,
+    max_wait: milliseconds(pick('max_wait', flags.maxWait)) as ResolvedValue<number>,
+    pager: pick('pager', undefined) as ResolvedValue<string | undefined>,
+    prompt: pick('prompt', flags.input === false ? false : undefined) as ResolvedValue<boolean>,
+    ca_file: pick('ca_file', flags.caFile) as ResolvedValue<string | undefined>,
+    client_cert: pick('client_cert', flags.clientCert) as ResolvedValue<string | undefined>,
+    client_key: pick('client_key', flags.clientKey) as ResolvedValue<string | undefined>,
     ...resolveCredential({ env, store, profile: profile?.name, baseUrl: base_url.value }),
   };
 }
@@ -150,7 +150,7 @@ function fromEnvironment(key: SettingKey, env: Environment): Candidate[] {
 }
 
 /** The first candidate applies and must be valid; the others are only reported. */
-function choose(key: SettingKey, candidates: Candidate[]): Resolved<SettingValue | undefined> {
+function choose(key: SettingKey, candidates: Candidate[]): ResolvedValue<SettingValue | undefined> {
   const [first, ...rest] = candidates;
   if (!first) return { value: undefined, source: 'default', name: 'default', shadowed: [] };
   const shadowed = rest
@@ -169,11 +169,11 @@ function maskValue(key: SettingKey, value: SettingValue): string {
   }
 }
 
-function milliseconds(resolved: Resolved<SettingValue | undefined>): Resolved<number | undefined> {
-  return { ...resolved, value: resolved.value === undefined ? undefined : parseDuration(String(resolved.value)) };
+function milliseconds(resolvedValue: ResolvedValue<SettingValue | undefined>): ResolvedValue<number | undefined> {
+  return { ...resolvedValue, value: resolvedValue.value === undefined ? undefined : parseDuration(String(resolvedValue.value)) };
 }
 
-function findProfile(name: Resolved<string | undefined>, store: ConfigStore, allowMissing: boolean): Profile | undefined {
+function findProfile(name: ResolvedValue<string | undefined>, store: ConfigStore, allowMissing: boolean): Profile | undefined {
   if (name.value === undefined) return undefined;
   if (allowMissing && !store.profiles().some((profile) => profile.name === name.value)) {
     checkProfileName(name.value);

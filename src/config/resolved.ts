@@ -8,7 +8,7 @@ export interface Origin {
   name: string;
 }
 
-export interface Resolved<T> extends Origin {
+export interface ResolvedValue<T> extends Origin {
   value: T;
   /** Values of lower precedence, in order of precedence; secrets are masked. */
   shadowed: (Origin & { value: string })[];

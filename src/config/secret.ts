@@ -21,19 +21,19 @@ export function maskSecret(secret: string): string {
  * @throws AopsError `credential_invalid`, exit 4, naming `name` and never echoing the value.
  */
 export function checkSecret(secret: string, name: string): string {
-  return checked(secret, headerSafe, `${name} is not a usable credential: it is empty or contains spaces or unprintable characters.`);
+  return checkText(secret, headerSafe, `${name} is not a usable credential: it is empty or contains spaces or unprintable characters.`);
 }
 
 /** A client ID or secret, trimmed; spaces may be part of it (RFC 6749, appendix A.1). @throws as `checkSecret` */
 export function checkClientText(text: string, name: string): string {
-  return checked(text, visibleCharacters, `${name} is not usable: it is empty or contains characters other than visible ASCII.`);
+  return checkText(text, visibleCharacters, `${name} is not usable: it is empty or contains characters other than visible ASCII.`);
 }
 
 const visibleCharacters = /^[\x20-\x7e]+$/;
 
-function checked(text: string, pattern: RegExp, message: string): string {
-  const trimmed = text.trim();
-  if (pattern.test(trimmed)) return trimmed;
+function checkText(text: string, pattern: RegExp, message: string): string {
+  const trimmedText = text.trim();
+  if (pattern.test(trimmedText)) return trimmedText;
   throw new AopsError(message, {
     code: 'credential_invalid',
     exit: exitCodes.auth,
@@ -46,8 +46,8 @@ const scopeWords = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 /** The scope to request a token for, with single spaces between its words. @throws UsageError naming `name` */
 export function checkScope(scope: string, name: string): string {
-  const trimmed = scope.trim().replace(/\s+/g, ' ');
-  if (scopeWords.test(trimmed)) return trimmed;
+  const normalizedScope = scope.trim().replace(/\s+/g, ' ');
+  if (scopeWords.test(normalizedScope)) return normalizedScope;
   throw new UsageError(
     `${name} is not a valid scope.`,
     'Write words of visible ASCII separated by spaces, such as "runs:read runs:write".',

@@ -106,8 +106,8 @@ export class ConfigStore {
       profile.team_id === undefined ? undefined : String(parseSetting(settingDefinition('team_id'), profile.team_id, 'The team ID'));
     // The secret first: a crash in between leaves an unused credential, never a profile that cannot sign in.
     if (credential) {
-      const stored: StoredCredential = { ...credential, origin: originOf(base_url) };
-      await this.#updateCredentials((credentials) => ({ ...credentials, [name]: stored }));
+      const storedCredential: StoredCredential = { ...credential, origin: originOf(base_url) };
+      await this.#updateCredentials((credentials) => ({ ...credentials, [name]: storedCredential }));
     }
     await this.#updateConfig((config) => {
       const profiles = { ...this.#entries(config), [name]: { base_url, ...(team_id === undefined ? {} : { team_id }) } };

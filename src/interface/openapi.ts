@@ -32,9 +32,9 @@ const headerReferences = Object.fromEntries(Object.keys(rateLimitHeaders).map((n
  * @param baseUrl where the service is, without a trailing slash, so that a saved document identifies its service
  */
 export function openApiDocument(baseUrl: string): Json {
-  const named = new NamedSchemas();
-  const error = named.withReferences(ErrorBody);
-  const described = paths(named);
+  const namedSchemas = new NamedSchemas();
+  const error = namedSchemas.withReferences(ErrorBody);
+  const pathItems = paths(namedSchemas);
   return {
     openapi: '3.1.0',
     info: {
@@ -45,7 +45,7 @@ export function openApiDocument(baseUrl: string): Json {
     servers: [{ url: baseUrl }],
     security: [{ bearer: [] }, { oauth2: [] }],
     tags: Object.keys(operationGroups).map((name) => ({ name })),
-    paths: described,
+    paths: pathItems,
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A token issued by the workspace, which can be limited to scopes.' },
@@ -68,7 +68,7 @@ export function openApiDocument(baseUrl: string): Json {
           schema: { type: 'string', minLength: 1, maxLength: 255 },
         },
       },
-      schemas: named.all(),
+      schemas: namedSchemas.all(),
       responses: Object.fromEntries(
         Object.entries(errorResponses).map(([status, description]) => [`Error${status}`, errorResponse(status, description, error)]),
       ),
@@ -76,18 +76,18 @@ export function openApiDocument(baseUrl: string): Json {
   };
 }
 
-function paths(named: NamedSchemas): Json {
+function paths(namedSchemas: NamedSchemas): Json {
   const result: Record<string, Json> = {};
   for (const [group, rows] of Object.entries(operationGroups)) {
     for (const id of Object.keys(rows) as OperationId[]) {
       const row = operation(id);
-      result[row.path] = { ...result[row.path], [row.method.toLowerCase()]: describe(id, row, group, named) };
+      result[row.path] = { ...result[row.path], [row.method.toLowerCase()]: describe(id, row, group, namedSchemas) };
     }
   }
   return result;
 }
 
-function describe(id: OperationId, row: Operation, group: string, named: NamedSchemas): Json {
+function describe(id: OperationId, row: Operation, group: string, namedSchemas: NamedSchemas): Json {
   const { query, body, response } = schemasOf(id);
   const required = new Set((query?.required as string[] | undefined) ?? []);
   const parameters = [
@@ -96,7 +96,7 @@ function describe(id: OperationId, row: Operation, group: string, named: NamedSc
       name,
       in: 'query',
       required: required.has(name),
-      schema: named.withReferences(schema),
+      schema: namedSchemas.withReferences(schema),
     })),
     ...(row.idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
   ];
@@ -107,7 +107,7 @@ function describe(id: OperationId, row: Operation, group: string, named: NamedSc
     ...(row.extension ? { 'x-extension': true } : {}),
     ...security(id),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: requestBody(row, body, named) }),
+    ...(body === undefined ? {} : { requestBody: requestBody(row, body, namedSchemas) }),
     responses: {
       [row.success]: {
         description: 'Success',
@@ -117,7 +117,7 @@ function describe(id: OperationId, row: Operation, group: string, named: NamedSc
         },
         // Bytes are described only by their media type (OpenAPI 3.1, 4.8.14.1).
         content: {
-          [row.produces ?? 'application/json']: row.produces === 'application/pdf' ? {} : { schema: named.withReferences(response) },
+          [row.produces ?? 'application/json']: row.produces === 'application/pdf' ? {} : { schema: namedSchemas.withReferences(response) },
         },
       },
       ...Object.fromEntries(Object.keys(errorResponses).map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
@@ -134,11 +134,11 @@ function security(id: OperationId): Json {
   return { security: [{ bearer: [] }], description: `Needs ${requirement}.` };
 }
 
-function requestBody(row: Operation, body: { required?: unknown }, named: NamedSchemas): Json {
+function requestBody(row: Operation, body: { required?: unknown }, namedSchemas: NamedSchemas): Json {
   // If none of its properties is required, the body is optional.
   const required = Array.isArray(body.required) && body.required.length > 0;
-  if (row.request === undefined) return { required, content: { 'application/json': { schema: named.withReferences(body) } } };
-  const { properties = {}, ...rest } = named.withReferences(body) as { properties?: Record<string, { type?: string }> };
+  if (row.request === undefined) return { required, content: { 'application/json': { schema: namedSchemas.withReferences(body) } } };
+  const { properties = {}, ...rest } = namedSchemas.withReferences(body) as { properties?: Record<string, { type?: string }> };
   // A part without a type is a file: raw bytes, as OpenAPI 3.1 describes them.
   const parts = Object.entries(properties).map(([name, part]) => [
     name,

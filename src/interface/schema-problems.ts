@@ -30,7 +30,7 @@ export function schemaProblems(schemaErrors: readonly unknown[]): SchemaProblem[
   const values = new Map<string, Set<string>>();
   const otherProblems = new Map<string, string>();
   for (const error of errors) {
-    const path = dotted(error.instancePath);
+    const path = dottedPath(error.instancePath);
     if (error.keyword === 'required')
       for (const name of error.params.requiredProperties ?? []) otherProblems.set(path === '' ? name : `${path}.${name}`, 'is required');
     else if (error.keyword === 'additionalProperties')
@@ -48,7 +48,7 @@ export function schemaProblems(schemaErrors: readonly unknown[]): SchemaProblem[
   const details = paths
     .filter((path) => !paths.some((other) => other !== path && other.startsWith(path === '' ? '' : `${path}.`)))
     .map((path) => ({ path, message: otherProblems.get(path) as string }));
-  return details.length > 0 ? details : [{ path: dotted(errors[0]?.instancePath ?? ''), message: 'does not fit' }];
+  return details.length > 0 ? details : [{ path: dottedPath(errors[0]?.instancePath ?? ''), message: 'does not fit' }];
 }
 
 const typeWords: Record<string, string> = {
@@ -89,7 +89,7 @@ function describeError({ keyword, params, message }: SchemaError): string {
 }
 
 /** `/build/config` as `build.config`. */
-const dotted = (pointer: string): string =>
+const dottedPath = (pointer: string): string =>
   pointer
     .slice(1)
     .split('/')

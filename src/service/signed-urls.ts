@@ -35,9 +35,13 @@ export class UrlSigner {
   /** What a token allows. Throws 403 `invalid_signature` for a token that this service did not create, 403 `url_expired` for an expired one. */
   verify(token: string, now: number): Grant {
     const [payload = '', signature = '', ...more] = token.split('.');
-    const expected = Buffer.from(this.#signature(payload));
-    const received = Buffer.from(signature);
-    if (more.length > 0 || expected.length !== received.length || !timingSafeEqual(expected, received)) {
+    const expectedSignature = Buffer.from(this.#signature(payload));
+    const receivedSignature = Buffer.from(signature);
+    if (
+      more.length > 0 ||
+      expectedSignature.length !== receivedSignature.length ||
+      !timingSafeEqual(expectedSignature, receivedSignature)
+    ) {
       throw new ServiceError(403, 'invalid_signature', 'This URL was not created by this service, or it is incomplete.');
     }
     const { expiresAt, ...grant } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Grant & { expiresAt: number };

@@ -65,8 +65,8 @@ function draw(bar: Bar, width: number, view: View): string {
   if (share === undefined) return '';
   const [full, empty, open, close] = view.unicode ? ['█', '░', '', ''] : ['#', '.', '[', ']'];
   const cells = Math.max(1, width - open.length - close.length);
-  const filled = share === 0 ? 0 : share >= 1 ? cells : Math.min(cells - 1, Math.max(1, Math.round(share * cells)));
-  return `${open}${paint(full.repeat(filled), styleOf(share), view)}${(view.styles ?? plainStyles).dim(empty.repeat(cells - filled))}${close}`;
+  const filledCells = share === 0 ? 0 : share >= 1 ? cells : Math.min(cells - 1, Math.max(1, Math.round(share * cells)));
+  return `${open}${paint(full.repeat(filledCells), styleOf(share), view)}${(view.styles ?? plainStyles).dim(empty.repeat(cells - filledCells))}${close}`;
 }
 
 const styleOf = (share: number): StyleName => (share >= 1 ? 'error' : share >= 0.8 ? 'warning' : 'success');

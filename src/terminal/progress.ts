@@ -107,20 +107,20 @@ export interface Spinner {
 export function startSpinner(terminal: Terminal, text: string, clock: Clock): Spinner {
   if (!terminal.animated) return { update() {}, stop() {} };
   let current = text;
-  const stopped = new AbortController();
+  const stopController = new AbortController();
   const showAfterDelay = async (): Promise<void> => {
-    await clock.sleep(spinnerDelayMs, stopped.signal);
+    await clock.sleep(spinnerDelayMs, stopController.signal);
     const line = await statusLine(terminal);
-    if (!line || stopped.signal.aborted) return;
+    if (!line || stopController.signal.aborted) return;
     line.start(() => current);
-    stopped.signal.addEventListener('abort', () => line.stop());
+    stopController.signal.addEventListener('abort', () => line.stop());
   };
   void showAfterDelay().catch(() => undefined);
   return {
     update: (newText) => {
       current = newText;
     },
-    stop: () => stopped.abort(),
+    stop: () => stopController.abort(),
   };
 }
 

@@ -15,7 +15,7 @@ import type { Terminal } from './streams.ts';
 export { PromptCancelled, PromptDismissed } from './prompt-errors.ts';
 export type { Choice, InputQuestion, PlainQuestion, PromptOptions, Question, Withdrawal } from './prompting/question.ts';
 
-type Choosing<Value> = Question & { choices: readonly Choice<Value>[] };
+type ChoiceQuestion<Value> = Question & { choices: readonly Choice<Value>[] };
 
 /**
  * Every method rejects with AopsError `prompt_needed` (exit 2) without an interactive terminal, with `PromptCancelled` (exit 130)
@@ -29,10 +29,10 @@ export interface Prompter {
   /** One line that is not echoed. */
   password(question: PlainQuestion, options?: Withdrawal): Promise<string>;
   /** With `neutral`, nothing is highlighted at first, so that Enter alone chooses nothing; for decisions. */
-  select<Value>(question: Choosing<Value> & { initial?: Value; neutral?: boolean }, options?: PromptOptions): Promise<Value>;
+  select<Value>(question: ChoiceQuestion<Value> & { initial?: Value; neutral?: boolean }, options?: PromptOptions): Promise<Value>;
   /** A list that is filtered as the user types, for lists longer than a page. The first match is highlighted. */
-  search<Value>(question: Choosing<Value>, options?: PromptOptions): Promise<Value>;
-  checkbox<Value>(question: Choosing<Value> & { required?: boolean }, options?: PromptOptions): Promise<Value[]>;
+  search<Value>(question: ChoiceQuestion<Value>, options?: PromptOptions): Promise<Value>;
+  checkbox<Value>(question: ChoiceQuestion<Value> & { required?: boolean }, options?: PromptOptions): Promise<Value[]>;
   /** One line, or several lines that are pasted or written in an editor. */
   input(question: InputQuestion, options?: PromptOptions): Promise<string>;
 }
@@ -47,7 +47,7 @@ export interface PrompterOptions {
 export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOptions): Prompter {
   const ask = <Answer>(question: Question, options: PromptOptions | undefined, show: Show<Answer>) =>
     showPrompt(terminal, clock, question, options ?? {}, show);
-  const choose = <Value>(question: Choosing<Value>, filter: boolean, initial: number, options: PromptOptions | undefined) =>
+  const choose = <Value>(question: ChoiceQuestion<Value>, filter: boolean, initial: number, options: PromptOptions | undefined) =>
     ask(question, options, async (components, base, context) => {
       const index = await components.choose({ base, rows: question.choices.map(cleanRow), initial, filter }, context);
       return (question.choices[index] as Choice<Value>).value;
@@ -60,18 +60,18 @@ export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOp
         return confirm({ base, initial }, context);
       }),
     select: (question, options) => {
-      const highlighted = Math.max(
+      const initialIndex = Math.max(
         0,
         question.choices.findIndex(({ value }) => value === question.initial),
       );
-      return choose(question, false, question.neutral ? -1 : highlighted, options);
+      return choose(question, false, question.neutral ? -1 : initialIndex, options);
     },
     search: (question, options) => choose(question, true, 0, options),
     checkbox: ({ choices, required = false, ...question }, options) =>
       ask(question, options, async ({ chooseSeveral }, base, context) => {
         const initial = choices.flatMap(({ checked }, index) => (checked ? [index] : []));
-        const selected = new Set(await chooseSeveral({ base, rows: choices.map(cleanRow), initial, required }, context));
-        return choices.flatMap(({ value }, index) => (selected.has(index) ? [value] : []));
+        const selectedIndexes = new Set(await chooseSeveral({ base, rows: choices.map(cleanRow), initial, required }, context));
+        return choices.flatMap(({ value }, index) => (selectedIndexes.has(index) ? [value] : []));
       }),
     line: (question, options) =>
       ask(question, options, ({ line }, { heading, theme, open }, context) => {

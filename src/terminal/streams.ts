@@ -209,14 +209,14 @@ export class Terminal {
 
   /** Resolves when all output has left the process, or when that has become impossible. */
   async flush(): Promise<void> {
-    await Promise.all([this.out.stream, this.err.stream].map((stream) => finished(stream)));
+    await Promise.all([this.out.stream, this.err.stream].map((stream) => waitForFinish(stream)));
   }
 
   async #writeOut(chunk: string | Uint8Array): Promise<void> {
     if (this.#breakController.signal.aborted || chunk.length === 0) return;
     this.#throwFailure();
     const hasCapacity = this.out.stream.write(chunk);
-    if (!hasCapacity) await drained(this.out.stream);
+    if (!hasCapacity) await waitForDrain(this.out.stream);
     // The stream records its failure before it emits the event.
     if (this.out.stream.errored) this.#handleOutFailure(this.out.stream.errored);
     this.#throwFailure();
@@ -255,7 +255,7 @@ export function outputFailure(error: NodeJS.ErrnoException): AopsError | undefin
   });
 }
 
-function drained(stream: Writable): Promise<void> {
+function waitForDrain(stream: Writable): Promise<void> {
   if (stream.destroyed || stream.errored) return Promise.resolve();
   return new Promise((resolve) => {
     const finish = (): void => {
@@ -266,7 +266,7 @@ function drained(stream: Writable): Promise<void> {
   });
 }
 
-function finished(stream: Writable): Promise<void> {
+function waitForFinish(stream: Writable): Promise<void> {
   if (stream.errored || stream.writableEnded) return Promise.resolve();
   return new Promise((resolve) => {
     stream.once('close', resolve);

@@ -54,8 +54,8 @@ export async function renderTable<Row>(rows: readonly Row[], allColumns: readonl
       return withLink(paint(text, column.style, view), column.link?.(rows[rowIndex] as Row), view);
     }),
   );
-  const styled = [...header.map(bold), ...rowLines];
-  return layout([header, ...body], columns, widthOf, styled);
+  const styledLines = [...header.map(bold), ...rowLines];
+  return layout([header, ...body], columns, widthOf, styledLines);
 }
 
 const cellValue = <Row>({ value, show }: Column<Row>, row: Row, view: View): unknown =>
@@ -93,13 +93,13 @@ function fitWidths<Row>(
 /**
  * Lays out the rows with cli-table3, without borders. It measures neither newer emoji nor our markup correctly, so it gets a
  * placeholder of the right width for each text, and the texts replace the placeholders afterwards.
- * @param styled the styled texts of all cells, row by row
+ * @param styledLines the styled texts of all cells, row by row
  */
 async function layout<Row>(
   rows: readonly string[][],
   columns: readonly Column<Row>[],
   widthOf: WidthOf,
-  styled: readonly string[],
+  styledLines: readonly string[],
 ): Promise<string> {
   const { default: Table } = await import('cli-table3');
   const table = new Table({
@@ -109,7 +109,7 @@ async function layout<Row>(
   });
   for (const row of rows) table.push(row.map((text) => placeholder.repeat(widthOf(text))));
   const cells = rows.flat();
-  const texts = styled.filter((_, index) => widthOf(cells[index] as string) > 0);
+  const texts = styledLines.filter((_, index) => widthOf(cells[index] as string) > 0);
   const lines = table.toString().split('\n');
   return lines.map((line) => `${line.trimEnd().replace(/#+/g, () => texts.shift() as string)}\n`).join('');
 }

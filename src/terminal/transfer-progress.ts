@@ -32,23 +32,23 @@ export interface TransferProgress {
 export function startTransferProgress(terminal: Terminal, verb: string, clock: Clock): TransferProgress {
   const state: TransferCounts = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
   if (!terminal.animated) return { state, stop() {} };
-  const stopped = new AbortController();
+  const stopController = new AbortController();
   const startedAt = clock.now();
   const text = (): string => progressText(verb, state, clock.now() - startedAt, terminal.err.columns - reservedColumns);
   const showAfterDelay = async (): Promise<void> => {
-    await clock.sleep(appearMs, stopped.signal);
+    await clock.sleep(appearMs, stopController.signal);
     const line: StatusLine | undefined = await statusLine(terminal);
-    if (!line || stopped.signal.aborted) return;
+    if (!line || stopController.signal.aborted) return;
     line.start(text);
     const timer = setInterval(line.refresh, redrawMs).unref();
     const end = (): void => {
       clearInterval(timer);
       line.stop();
     };
-    stopped.signal.addEventListener('abort', end);
+    stopController.signal.addEventListener('abort', end);
   };
   void showAfterDelay().catch(() => undefined);
-  return { state, stop: () => stopped.abort() };
+  return { state, stop: () => stopController.abort() };
 }
 
 /** The progress line, at most `columns` wide: less important parts are left out first. Pure. */
@@ -58,8 +58,8 @@ export function progressText(verb: string, state: TransferCounts, elapsedMs: num
   const share = totalBytes > 0 ? Math.min(1, bytes / totalBytes) : totalFiles > 0 ? files / totalFiles : 1;
   const count = totalFiles === 1 ? verb : `${verb} ${files} of ${totalFiles} files`;
   const percentage = `${Math.floor(share * 100)} %`;
-  const filled = Math.round(share * barWidth);
-  const bar = `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}]`;
+  const filledWidth = Math.round(share * barWidth);
+  const bar = `[${'='.repeat(filledWidth)}${' '.repeat(barWidth - filledWidth)}]`;
   const amount = `${formatSize(bytes)} of ${formatSize(totalBytes)}`;
   const rate = elapsedMs >= rateMs ? bytes / (elapsedMs / 1_000) : 0;
   const speed = rate > 0 ? [`${formatSize(rate)}/s`] : [];

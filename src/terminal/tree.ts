@@ -24,30 +24,30 @@ export function treeOrder<Entry extends TreeEntry>(root: string, entries: readon
     if (members) members.push(entry);
     else children.set(key, [entry]);
   }
-  const ordered: { entry: Entry; ancestry: boolean[] }[] = [];
+  const orderedEntries: { entry: Entry; ancestry: boolean[] }[] = [];
   const visit = (folder: string, ancestry: boolean[]): void => {
     const members = (children.get(folder) ?? []).sort((a, b) => (a.path < b.path ? -1 : 1));
     // Removed, so that a folder that claims to contain itself is shown only once.
     children.delete(folder);
     for (const [index, entry] of members.entries()) {
       const place = [...ancestry, index === members.length - 1];
-      ordered.push({ entry, ancestry: place });
+      orderedEntries.push({ entry, ancestry: place });
       if (entry.type === 'directory') visit(entry.path, place);
     }
   };
   visit(root, []);
-  return ordered;
+  return orderedEntries;
 }
 
 /** The tree as text that ends in a line feed; off a terminal, path and size separated by a tab. Folders end in a slash. */
 export function renderTree(root: string, entries: readonly TreeEntry[], view: View): string {
-  const ordered = treeOrder(root, entries);
+  const orderedEntries = treeOrder(root, entries);
   const isFolder = (entry: TreeEntry): boolean => entry.type === 'directory';
   if (!view.tty)
-    return ordered.map(({ entry }) => `${cellText(entry.path, view)}${isFolder(entry) ? '/\t' : `\t${entry.size}`}\n`).join('');
+    return orderedEntries.map(({ entry }) => `${cellText(entry.path, view)}${isFolder(entry) ? '/\t' : `\t${entry.size}`}\n`).join('');
   const { branch, last, pass, space } = view.unicode ? lines : plainLines;
   const { bold, dim } = view.styles ?? plainStyles;
-  const rows = ordered.map(({ entry, ancestry }) => {
+  const rows = orderedEntries.map(({ entry, ancestry }) => {
     const indents = ancestry.slice(0, -1).map((isLast) => (isLast ? space : pass));
     const name = cellText(entry.path.slice(entry.path.lastIndexOf('/') + 1), view);
     const label = isFolder(entry) ? paint(`${name}/`, 'accent', view) : `${name}  ${dim(formatSize(entry.size))}`;

@@ -30,10 +30,10 @@ export function fittingAnswer(question: HumanQuestion, input: string | readonly 
   if (values.length === 0 || values.some((value) => value === ''))
     throw new UsageError(`"${question.question}" needs an answer that is not empty.`);
   if (labels.length === 0) return joinChoices(values);
-  const selected = values.flatMap((value) => chosenLabels(question, labels, value));
-  if (selected.length > 1 && !question.multi_select)
-    throw new UsageError(`"${question.question}" accepts only one answer, not ${selected.length}.`, optionsHint(labels));
-  return joinChoices([...new Set(selected)]);
+  const selectedLabels = values.flatMap((value) => chosenLabels(question, labels, value));
+  if (selectedLabels.length > 1 && !question.multi_select)
+    throw new UsageError(`"${question.question}" accepts only one answer, not ${selectedLabels.length}.`, optionsHint(labels));
+  return joinChoices([...new Set(selectedLabels)]);
 }
 
 const optionsHint = (labels: readonly string[]): string => `The options are: ${labels.join(' | ')}`;
@@ -42,8 +42,8 @@ function chosenLabels(question: HumanQuestion, labels: readonly string[], value:
   const exact = findLabel(labels, value);
   if (exact !== undefined) return [exact];
   // "Alpha, Beta" for a question that accepts several options.
-  const listed = question.multi_select ? labelsInText(labels, value.split(',')) : undefined;
-  if (listed !== undefined) return listed;
+  const listedLabels = question.multi_select ? labelsInText(labels, value.split(',')) : undefined;
+  if (listedLabels !== undefined) return listedLabels;
   throw new UsageError(`"${value}" is not an option of "${question.question}".`, optionsHint(labels));
 }
 
@@ -73,12 +73,12 @@ export function answerFromFlags(request: HumanRequest, values: readonly string[]
     const { question, answer } = assignToQuestion(questions, value);
     byQuestion.set(question, [...(byQuestion.get(question) ?? []), answer]);
   }
-  const unanswered = questions.filter((question) => !byQuestion.has(question));
-  if (unanswered.length > 0) {
-    const firstQuestion = unanswered[0] as HumanQuestion;
+  const unansweredQuestions = questions.filter((question) => !byQuestion.has(question));
+  if (unansweredQuestions.length > 0) {
+    const firstQuestion = unansweredQuestions[0] as HumanQuestion;
     const labels = optionLabels(firstQuestion);
     const hint = `Add --answer '${firstQuestion.question}=${labels[0] ?? 'ANSWER'}'.${labels.length > 0 ? ` ${optionsHint(labels)}` : ''}`;
-    throw new UsageError(`An answer is missing for "${unanswered.map(({ question }) => question).join('", "')}".`, hint);
+    throw new UsageError(`An answer is missing for "${unansweredQuestions.map(({ question }) => question).join('", "')}".`, hint);
   }
   return {
     answers: Object.fromEntries(

@@ -49,7 +49,7 @@ export class OutageTracker {
   }
 
   /** Call this when the service has answered. Returns whether it had failed to before. */
-  answered(): boolean {
+  recordAnswer(): boolean {
     const outage = this.#current;
     this.#current = undefined;
     this.#hasAnswered = true;

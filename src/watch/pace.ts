@@ -70,12 +70,12 @@ export class Pace {
    */
   async pause(hasNews: boolean, signal: AbortSignal, allowance?: Allowance): Promise<void> {
     this.#interval = hasNews ? this.#minimum : Math.min(this.#maximum, this.#interval * growthFactor);
-    const { signal: hurried } = this.#hurryController;
+    const { signal: hurrySignal } = this.#hurryController;
     try {
-      await this.#clock.sleep(this.#wait(allowance), AbortSignal.any([signal, hurried]));
+      await this.#clock.sleep(this.#wait(allowance), AbortSignal.any([signal, hurrySignal]));
     } catch (error) {
       signal.throwIfAborted();
-      if (!hurried.aborted) throw error;
+      if (!hurrySignal.aborted) throw error;
       this.#hurryController = new AbortController();
       this.#interval = this.#minimum;
     }

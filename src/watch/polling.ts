@@ -6,7 +6,7 @@ import type { WaitingBody } from './events.ts';
 import { type OutageReport, OutageTracker } from './outage-tracker.ts';
 import { isNearlyUsedUp, Pace } from './pace.ts';
 import { rateLimitWaiting, withWaits } from './rate-limit-waits.ts';
-import type { Streamed } from './streamed.ts';
+import type { RetryingStream } from './streamed.ts';
 
 export interface WatchOptions {
   clock: Clock;
@@ -30,19 +30,19 @@ export async function* pollEvents<Body extends { type: string }>(
   client: Pick<Client, 'onWaiting' | 'call' | 'allowance'>,
   { clock, signal, pace = new Pace(clock), onOutage, waitsIndefinitely }: WatchOptions,
   poll: (call: Call, pace: Pick<Pace, 'isQuick'>) => AsyncGenerator<Body, void, undefined>,
-  stream?: Streamed<Body>,
+  stream?: RetryingStream<Body>,
 ): AsyncGenerator<Body | WaitingBody, void, undefined> {
   const outages = new OutageTracker(clock, onOutage, waitsIndefinitely);
   const call = callAtPace(client, pace, signal);
   const onAnswer = (): void => {
-    if (outages.answered()) stream?.retry();
+    if (outages.recordAnswer()) stream?.retry();
   };
   for (;;) {
     if (stream?.wait === 0) {
       yield* withWaits(
         client,
         clock,
-        stream.read(signal, () => outages.answered()),
+        stream.read(signal, () => outages.recordAnswer()),
       );
     }
     let hasNews = false;
@@ -87,7 +87,7 @@ export function retryThroughOutages<Result>(
     for (;;) {
       try {
         const result = await poll();
-        outages.answered();
+        outages.recordAnswer();
         return result;
       } catch (error) {
         if (!outages.tolerates(error)) throw outages.describeEnd(error);

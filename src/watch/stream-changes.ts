@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import type { EventReader } from '../client/event-reader.ts';
 import type { Pace } from './pace.ts';
-import { Streamed } from './streamed.ts';
+import { RetryingStream } from './streamed.ts';
 
 interface Options {
   clock: Clock;
@@ -17,7 +17,7 @@ export class StreamChanges {
   /** Follows the stream until the signal is aborted. */
   constructor(open: (lastEventId: string | undefined) => Promise<EventReader>, { clock, signal }: Options) {
     // It ends only with the signal.
-    this.#follow(new Streamed<undefined>({ clock, open, bodies: () => [undefined] }), clock, signal).catch(() => undefined);
+    this.#follow(new RetryingStream<undefined>({ clock, open, bodies: () => [undefined] }), clock, signal).catch(() => undefined);
   }
 
   /** Hurries a pace from now on. */
@@ -26,7 +26,7 @@ export class StreamChanges {
     pace.rest(this.#isOpen);
   }
 
-  async #follow(stream: Streamed<undefined>, clock: Clock, signal: AbortSignal): Promise<void> {
+  async #follow(stream: RetryingStream<undefined>, clock: Clock, signal: AbortSignal): Promise<void> {
     while (stream.wait !== Number.POSITIVE_INFINITY) {
       if (stream.wait > 0) await clock.sleep(stream.wait, signal);
       for await (const _ of stream.read(signal, () => this.#set(true))) this.#wake();

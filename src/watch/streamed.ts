@@ -21,7 +21,7 @@ export interface StreamedOptions<Body> {
 const firstPause = 1_000;
 const longestPause = 30_000;
 
-export class Streamed<Body> {
+export class RetryingStream<Body> {
   readonly #options: StreamedOptions<Body>;
   #lastEventId: string | undefined;
   #failures = 0;
@@ -44,15 +44,15 @@ export class Streamed<Body> {
 
   /**
    * The contents of the stream until it ends or breaks.
-   * @param opened called when the service has answered
+   * @param onOpen called when the service has answered
    * @throws only the signal's reason
    */
-  async *read(signal: AbortSignal, opened: () => void): AsyncGenerator<Body, void, undefined> {
+  async *read(signal: AbortSignal, onOpen: () => void): AsyncGenerator<Body, void, undefined> {
     const { open, bodies } = this.#options;
     let reader: EventReader | undefined;
     try {
       reader = await open(this.#lastEventId);
-      opened();
+      onOpen();
       for (let event = await reader.next(); event !== undefined; event = await reader.next()) {
         this.#failures = 0;
         if (event.id !== '') this.#lastEventId = event.id;
@@ -69,9 +69,9 @@ export class Streamed<Body> {
     }
   }
 
-  #pause(requested = 0): void {
+  #pause(requestedPause = 0): void {
     const { clock, random = Math.random } = this.#options;
-    const pause = Math.max(requested, Math.min(longestPause, firstPause * 2 ** this.#failures));
+    const pause = Math.max(requestedPause, Math.min(longestPause, firstPause * 2 ** this.#failures));
     this.#failures += 1;
     // Many clients may have lost their streams at the same moment.
     this.#dueAt = steadyTime(clock) + pause * (1 + random() / 2);

@@ -8,7 +8,7 @@ import { shrinking } from '../client/paging.ts';
 import type { RunEvent, RunEventBody } from './events.ts';
 import { type Call, pollEvents, type WatchOptions } from './polling.ts';
 import { RunState } from './run-state.ts';
-import { Streamed } from './streamed.ts';
+import { RetryingStream } from './streamed.ts';
 
 /** The largest `limit` of listRunMessages. */
 const pageSize = 50;
@@ -26,7 +26,7 @@ const runMilliseconds = 1_500;
 export async function* watchRun(client: Client, runId: string, options: WatchOptions): AsyncGenerator<RunEvent, void, undefined> {
   const { clock, signal } = options;
   const state = new RunState();
-  const stream = new Streamed<RunEventBody>({
+  const stream = new RetryingStream<RunEventBody>({
     clock,
     open: (lastEventId) => client.openEvents('streamRunEvents', { params: { run_id: runId } }, { lastEventId, signal }),
     bodies: (event) => state.event(event),
@@ -114,16 +114,16 @@ class RunPoller {
           yield body;
         }
       }
-      const advanced = offset + messages.length > state.offset;
+      const hasAdvanced = offset + messages.length > state.offset;
       // A page may be shorter than its limit, because a single large message can fill it.
-      if (!advanced && overlap > 0 && state.offset < total) {
+      if (!hasAdvanced && overlap > 0 && state.offset < total) {
         overlap = 0;
         continue;
       }
       overlap = 1;
       state.offset = messages.length === 0 ? 0 : offset + messages.length;
       state.lastMessageId = messages.at(-1)?.id;
-      if (!advanced || state.offset >= total) return hasNews;
+      if (!hasAdvanced || state.offset >= total) return hasNews;
     }
   }
 }

@@ -50,9 +50,9 @@ function keyboard() {
   const receivedKeys: string[] = [];
   const events: string[] = [];
   const keys = new Keyboard(stdin, clock, {
-    cancelled: () => events.push('cancelled'),
-    suspended: () => events.push('suspended'),
-    changed: () => events.push('changed'),
+    onCancel: () => events.push('cancelled'),
+    onSuspend: () => events.push('suspended'),
+    onChange: () => events.push('changed'),
   });
   keys.input.on('data', (chunk) => receivedKeys.push(String(chunk)));
   const type = async (text: string): Promise<void> => {

@@ -52,7 +52,7 @@ describe('an outage of the service', () => {
     for (let count = 0; count < 3; count++) {
       expect(outages.tolerates(unreachableError)).toBe(true);
       clock.passed += maxOutageMilliseconds;
-      outages.answered();
+      outages.recordAnswer();
     }
     expect(outages.tolerates(unreachableError)).toBe(true);
   });
@@ -62,7 +62,7 @@ describe('an outage of the service', () => {
     const outages = new OutageTracker(new TwoTimes(), (outage) => reports.push(outage));
     for (let count = 0; count < 3; count++) {
       outages.tolerates(unreachableError);
-      outages.answered();
+      outages.recordAnswer();
     }
     expect(reports).toEqual([]);
   });
@@ -72,7 +72,7 @@ describe('an outage of the service', () => {
     const tolerates = (error: unknown) => new OutageTracker(new TwoTimes()).tolerates(error);
     expect([500, 502, 503, 501].map((status) => tolerates(answerError(status)))).toEqual([true, true, true, false]);
     const outages = new OutageTracker(new TwoTimes());
-    outages.answered();
+    outages.recordAnswer();
     expect([503, 501].map((status) => outages.tolerates(answerError(status)))).toEqual([true, false]);
     const broken = Object.assign(new Error('broken'), { exit: unreachableError.exit });
     expect([answerError(404), answerError(401), broken, 'broken', null].map(tolerates)).toEqual([false, false, false, false, false]);
@@ -84,7 +84,7 @@ describe('an outage of the service', () => {
     expect(outages.tolerates(untrustedError)).toBe(false);
     expect(outages.tolerates(unreachableError)).toBe(true);
     expect(outages.tolerates(untrustedError)).toBe(false);
-    outages.answered();
+    outages.recordAnswer();
     expect(outages.tolerates(untrustedError)).toBe(true);
   });
 
@@ -108,8 +108,8 @@ describe('an outage of the service', () => {
       outages.tolerates(unreachableError);
       clock.timeOfDay += 1_000;
     }
-    expect(outages.answered()).toBe(true);
-    expect(outages.answered()).toBe(false);
+    expect(outages.recordAnswer()).toBe(true);
+    expect(outages.recordAnswer()).toBe(false);
     expect(reports).toEqual([{ since, reason: 'The service cannot be reached.' }, undefined]);
   });
 });
@@ -161,7 +161,7 @@ describe('the error that ends watching', () => {
       null,
     ])
       expect(outages.describeEnd(otherError)).toBe(otherError);
-    outages.answered();
+    outages.recordAnswer();
     expect(outages.describeEnd(unreachableError)).toBe(unreachableError);
     // The reason for the next outage is the same, but it has not been shown again.
     expect(outages.tolerates(unreachableError)).toBe(true);

@@ -6,7 +6,7 @@ import { NoStreamError } from '../../src/client/event-streams.ts';
 import { maxOutageMilliseconds, type Outage } from '../../src/watch/outage-tracker.ts';
 import { Pace } from '../../src/watch/pace.ts';
 import { callAtPace, pollEvents, retryThroughOutages } from '../../src/watch/polling.ts';
-import { Streamed } from '../../src/watch/streamed.ts';
+import { RetryingStream } from '../../src/watch/streamed.ts';
 import { failureOf } from '../client/harness.ts';
 
 const inertSignal = new AbortController().signal;
@@ -143,7 +143,7 @@ describe('polling', () => {
       attempts.push(Math.round(clock.passed));
       throw new NoStreamError('busy', { wait: 60_000 });
     };
-    const stream = new Streamed<Body>({ clock, open, bodies: () => [], random: () => 0 });
+    const stream = new RetryingStream<Body>({ clock, open, bodies: () => [], random: () => 0 });
     let count = 0;
     async function* poll(): AsyncGenerator<Body, void, undefined> {
       count += 1;

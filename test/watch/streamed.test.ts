@@ -8,7 +8,7 @@ import type { StreamEvent } from '../../src/client/event-stream.ts';
 import { NoStreamError } from '../../src/client/event-streams.ts';
 import { Pace } from '../../src/watch/pace.ts';
 import { runChanges, StreamChanges, teamChanges } from '../../src/watch/stream-changes.ts';
-import { Streamed } from '../../src/watch/streamed.ts';
+import { RetryingStream } from '../../src/watch/streamed.ts';
 import { failureOf } from '../client/harness.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 
@@ -49,7 +49,7 @@ function streamed(scripts: readonly (Script | Error)[], random = 0) {
   let now = 0;
   const clock = { now: () => 0, steady: () => now } as unknown as Clock;
   const { open, lastEventIds, closed } = openScripted(scripts);
-  const stream = new Streamed<string>({ clock, open, bodies: ({ data }) => [data], random: () => random });
+  const stream = new RetryingStream<string>({ clock, open, bodies: ({ data }) => [data], random: () => random });
   /** What one attempt reads. */
   const read = async (signal = inertSignal): Promise<string[]> => {
     const bodies: string[] = [];

@@ -27,8 +27,8 @@ export async function connect(context: Context): Promise<Client> {
 
 /** The value of a valid token or key for the resolved profile. @throws AopsError when not signed in */
 export async function accessToken(context: Context): Promise<string> {
-  const configured = requireCredential(context.config());
-  if (configured.type === 'token') return configured.token;
+  const configuredCredential = requireCredential(context.config());
+  if (configuredCredential.type === 'token') return configuredCredential.token;
   const { credential } = await resolveAccess(context);
   return (await credential.authorization(context.signal)).replace(/^Bearer /, '');
 }
@@ -44,16 +44,16 @@ interface Access {
 
 async function resolveAccess(context: Context): Promise<Access> {
   const config = context.config();
-  const configured = requireCredential(config);
+  const configuredCredential = requireCredential(config);
   const baseUrl = requireBaseUrl(config);
   const isStored = config.credential.source === 'profile';
   const identity = [config.credential.masked ?? ''];
-  if (configured.type === 'token') {
-    context.terminal.protect(configured.token);
+  if (configuredCredential.type === 'token') {
+    context.terminal.protect(configuredCredential.token);
     const network = await networkTo(context, { urls: [baseUrl], isStored });
-    return { baseUrl, credential: bearerCredential(configured.token), network, identity };
+    return { baseUrl, credential: bearerCredential(configuredCredential.token), network, identity };
   }
-  const client = clientCredentials(configured);
+  const client = clientCredentials(configuredCredential);
   const network = await networkTo(context, { urls: [baseUrl, client.token_url], isStored });
   const credential = await oauthCredential(context, client, network, originOf(baseUrl));
   return { baseUrl, credential, network, identity };

@@ -6,7 +6,7 @@ import { isLoopback } from '../../base/loopback.ts';
 import type { Certificates, Network } from '../../client/network/network.ts';
 import { originOf } from '../../config/base-url.ts';
 import { proxiesOf, proxySecrets } from '../../config/proxy.ts';
-import type { Resolved } from '../../config/resolved.ts';
+import type { ResolvedValue } from '../../config/resolved.ts';
 import type { FileSettingKey } from '../../config/settings.ts';
 import type { Context } from '../kit/context.ts';
 
@@ -32,8 +32,8 @@ export async function networkTo(context: Context, destination: Destination): Pro
 /** Node's own switch to disable verification: too dangerous for a stored credential, and worth a warning otherwise. */
 function checkVerification({ env, terminal }: Context, { urls, isStored }: Destination): void {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
-  const encrypted = urls.map((url) => new URL(url)).filter(({ protocol }) => protocol === 'https:');
-  const remoteUrl = encrypted.find(({ hostname }) => !isLoopback(hostname));
+  const secureUrls = urls.map((url) => new URL(url)).filter(({ protocol }) => protocol === 'https:');
+  const remoteUrl = secureUrls.find(({ hostname }) => !isLoopback(hostname));
   const problem = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the verification of TLS certificates';
   const hint = 'Unset it. If the certificate was issued by your own authority, pass that with --ca-file FILE.';
   if (isStored && remoteUrl) {
@@ -43,7 +43,7 @@ function checkVerification({ env, terminal }: Context, { urls, isStored }: Desti
       hint,
     });
   }
-  if (encrypted.length > 0)
+  if (secureUrls.length > 0)
     terminal.warn(`WARNING: ${problem}. Anyone between here and the service can read the credential and change requests. ${hint}`);
 }
 
@@ -75,7 +75,7 @@ async function extraAuthorities({ env, cwd }: Context): Promise<string> {
 async function readPem(
   context: Context,
   key: FileSettingKey,
-  { value, name }: Resolved<string | undefined>,
+  { value, name }: ResolvedValue<string | undefined>,
   kind: 'CERTIFICATE' | 'PRIVATE KEY',
 ): Promise<string | undefined> {
   if (value === undefined) return undefined;

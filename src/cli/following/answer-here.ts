@@ -18,8 +18,8 @@ export type AnswerOutcome = 'answered' | 'left' | 'gone';
  */
 export async function answerHere(context: Context, client: Client, runId: string, request: HumanRequest): Promise<AnswerOutcome> {
   const withdrawal = new AbortController();
-  const ended = new AbortController();
-  const watching = watchRequest(context, client, runId, request, withdrawal, ended.signal);
+  const endController = new AbortController();
+  const watching = watchRequest(context, client, runId, request, withdrawal, endController.signal);
   try {
     const options = responderHere(context, { onRequest: 'prompt', answers: undefined });
     const signal = AbortSignal.any([withdrawal.signal, context.signal]);
@@ -28,7 +28,7 @@ export async function answerHere(context: Context, client: Client, runId: string
     if (!(error instanceof LeftPendingError)) throw error;
     return 'left';
   } finally {
-    ended.abort();
+    endController.abort();
     await watching;
   }
   context.signal.throwIfAborted();

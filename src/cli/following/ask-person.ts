@@ -96,9 +96,9 @@ async function askQuestion(
   if (labels.length > 0 && question.multi_select)
     return joinChoices(await prompter.checkbox({ ...shownQuestion, choices, required: true }, options));
   if (labels.length > 0) {
-    const selected = await prompter.select({ ...shownQuestion, choices: [...choices, leaveChoice], neutral: true }, options);
-    if (selected === leaveChoice.value) throw new LeftPendingError();
-    return selected;
+    const selectedValue = await prompter.select({ ...shownQuestion, choices: [...choices, leaveChoice], neutral: true }, options);
+    if (selectedValue === leaveChoice.value) throw new LeftPendingError();
+    return selectedValue;
   }
   const validate = (text: string): true | string => text.trim() !== '' || 'Write an answer, or press Esc to leave it pending.';
   const onUnsent = (text: string): void => texts.add(question.question, text);

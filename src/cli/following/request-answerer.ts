@@ -49,9 +49,9 @@ export class RequestAnswerer {
   }
 
   /** Call this when the request is no longer pending. */
-  async endAnswer(answered: boolean): Promise<void> {
+  async endAnswer(isAnswered: boolean): Promise<void> {
     this.#isOpen = false;
-    await this.#end(answered ? new RequestWithdrawn('Somebody else answered.') : undefined);
+    await this.#end(isAnswered ? new RequestWithdrawn('Somebody else answered.') : undefined);
   }
 
   /** Withdraws an open prompt and waits until it has disappeared from the screen. */

@@ -80,9 +80,9 @@ export async function respond(
   withdrawal: AbortSignal,
 ): Promise<boolean> {
   const { onRequest, answers, note } = options;
-  const prepared = answers && answerFromFile(answers, request);
-  if (prepared) {
-    const isAccepted = await unlessAnswered(requester.sender(request, prepared), note);
+  const preparedAnswer = answers && answerFromFile(answers, request);
+  if (preparedAnswer) {
+    const isAccepted = await unlessAnswered(requester.sender(request, preparedAnswer), note);
     if (isAccepted) note('Answered from the answers file.');
     return false;
   }

@@ -26,7 +26,7 @@ type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** The text of a file, or of standard input for `-`. @throws UsageError when it cannot be read or is not UTF-8 */
 export async function readText(context: Context, file: string): Promise<string> {
-  return decoded(await readBytes(context, file), file);
+  return decodeText(await readBytes(context, file), file);
 }
 
 /**
@@ -35,7 +35,7 @@ export async function readText(context: Context, file: string): Promise<string> 
  * @param file the source of the bytes; `-` is standard input
  * @throws UsageError when they are not UTF-8
  */
-export function decoded(bytes: Uint8Array, file: string): string {
+export function decodeText(bytes: Uint8Array, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -73,7 +73,7 @@ async function contentOf(context: Context, value: string): Promise<string> {
     if (!(error instanceof UsageError)) throw error;
     throw new UsageError(error.message, `${value} refers to a file. For a text that starts with @, write @${value}.`);
   });
-  return decoded(bytes, file);
+  return decodeText(bytes, file);
 }
 
 /** A sentence about a file that could not be used. */

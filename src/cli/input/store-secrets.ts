@@ -6,11 +6,11 @@ import type { NamedSecret } from './secret.ts';
 /** Stores secrets one by one. They are not noted in the journal of changes, and a dry run prints `***` in their place. */
 export async function storeSecrets(context: Context, agent: string, secrets: readonly NamedSecret[]): Promise<AgentSecret[]> {
   const client = await context.client();
-  const stored: AgentSecret[] = [];
+  const storedSecrets: AgentSecret[] = [];
   for (const { name, value } of secrets) {
     const body = { name, value: context.flags.dryRun ? '***' : value };
     const call = client.call('setAgentSecret', { params: { agent_id: agent }, body }, { confidential: true });
-    stored.push((await call).secret);
+    storedSecrets.push((await call).secret);
   }
-  return stored;
+  return storedSecrets;
 }

@@ -107,7 +107,7 @@ export const status = (value: string): unknown => new FormattedValue({ value, st
 export const time = (value: string | null | undefined): unknown => new FormattedValue({ value, time: true });
 
 /** A text in a style. */
-export const styled = (value: string, style: CellStyle | undefined): unknown =>
+export const withStyle = (value: string, style: CellStyle | undefined): unknown =>
   new FormattedValue(style === undefined ? { value } : { value, style });
 
 /** The fields of a record in the form that the renderer expects. */

@@ -125,10 +125,10 @@ const maxCandidates = 5;
 
 function severalRuns(name: string, runs: readonly RunListItem[]): UsageError {
   const candidates = runs.slice(0, maxCandidates).map(({ id, agent_name, title }) => `${id} (${agent_name}: ${title})`);
-  const omitted = runs.length > maxCandidates ? [`and ${runs.length - maxCandidates} more`] : [];
+  const omissionNote = runs.length > maxCandidates ? [`and ${runs.length - maxCandidates} more`] : [];
   return new UsageError(
     `"${name}" matches ${runs.length} runs.`,
-    `Use the ID of one of them: ${[...candidates, ...omitted].join(', ')}`,
+    `Use the ID of one of them: ${[...candidates, ...omissionNote].join(', ')}`,
     'run_ambiguous',
   );
 }

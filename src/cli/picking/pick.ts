@@ -55,10 +55,10 @@ export async function pick(
   const noChoice = { value: '', name: `None of these` };
   const needsCare = command.destructive || extras?.needsCare;
   const question = { message: `Which ${noun}?`, choices: needsCare ? [noChoice, ...choices] : choices };
-  const picked = await context.prompter.search(question, { signal: context.signal });
-  if (picked === '')
+  const pickedValue = await context.prompter.search(question, { signal: context.signal });
+  if (pickedValue === '')
     throw new AopsError(`Nothing was changed, because no ${word} was picked.`, { code: 'not_confirmed', exit: exitCodes.usage });
-  return picked;
+  return pickedValue;
 }
 
 const nothingToPick = (noun: string, hint: string): AopsError =>

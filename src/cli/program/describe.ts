@@ -50,13 +50,13 @@ export interface LoadedCommand {
 
 /** Every command with its definition, in the order of the help, except hidden ones. */
 export async function loadAllCommands(tree: Entries, above: readonly string[] = []): Promise<LoadedCommand[]> {
-  const loaded: LoadedCommand[] = [];
+  const loadedCommands: LoadedCommand[] = [];
   for (const [name, entry] of namedEntries(tree)) {
     const path = [...above, name];
-    if (isGroup(entry)) loaded.push(...(await loadAllCommands(entry.commands, path)));
-    else if (!isHidden(entry)) loaded.push({ path, aliases: aliasesOf(tree, name), command: (await loaderOf(entry)()).default });
+    if (isGroup(entry)) loadedCommands.push(...(await loadAllCommands(entry.commands, path)));
+    else if (!isHidden(entry)) loadedCommands.push({ path, aliases: aliasesOf(tree, name), command: (await loaderOf(entry)()).default });
   }
-  return loaded;
+  return loadedCommands;
 }
 
 export function describeOption(key: string, option: Option): DescribedOption {

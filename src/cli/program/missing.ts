@@ -14,28 +14,32 @@ type Values = Record<string, unknown>;
 export async function withoutGaps(context: Context, command: AnyCommand, values: Values): Promise<Values> {
   const options = Object.entries(optionsOf(command) as Options);
   const args = Object.entries((command.arguments ?? {}) as Arguments);
-  const completed = { ...values };
+  const completedValues = { ...values };
   const isMissing = (name: string): boolean =>
-    completed[name] === undefined || (Array.isArray(completed[name]) && completed[name].length === 0);
+    completedValues[name] === undefined || (Array.isArray(completedValues[name]) && completedValues[name].length === 0);
   for (const [key, option] of options)
     if (option.required && isMissing(key))
-      completed[key] = await picked(context, command, option, undefined, () => missingOption(`${flagName(key)} <${option.metavar}>`));
+      completedValues[key] = await pickArgument(context, command, option, undefined, () =>
+        missingOption(`${flagName(key)} <${option.metavar}>`),
+      );
   for (const [name, argument] of args) {
     const { required, pick, variadic, check } = argument;
-    const isNeeded = required || pick?.unless?.every((key) => !completed[key]) === true;
+    const isNeeded = required || pick?.unless?.every((key) => !completedValues[key]) === true;
     if (!isNeeded || !isMissing(name)) continue;
-    const owner = completed[args[0]?.[0] ?? ''];
+    const owner = completedValues[args[0]?.[0] ?? ''];
     const ownerName = typeof owner === 'string' ? owner : undefined;
     // The command has its own error for a missing optional argument.
-    const value = await picked(context, command, argument, ownerName, () => (required ? missingArgument(argumentWord(name)) : undefined));
+    const value = await pickArgument(context, command, argument, ownerName, () =>
+      required ? missingArgument(argumentWord(name)) : undefined,
+    );
     if (value === undefined) continue;
-    const checked = check ? check(value, argumentWord(name)) : value;
-    completed[name] = variadic ? [checked] : checked;
+    const checkedValue = check ? check(value, argumentWord(name)) : value;
+    completedValues[name] = variadic ? [checkedValue] : checkedValue;
   }
-  return completed;
+  return completedValues;
 }
 
-async function picked(
+async function pickArgument(
   context: Context,
   command: AnyCommand,
   input: Arguments[string] | Options[string],

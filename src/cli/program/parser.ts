@@ -104,8 +104,8 @@ function optionValue(key: string, option: Option, parsed: Record<string, unknown
   if (option.repeatable) return parsed[key] ?? [];
   if (option.metavar !== undefined || option.negatable) return parsed[key];
   // commander reads --no-input as "input: false".
-  const negated = /^no([A-Z])(.*)$/.exec(key);
-  return negated ? parsed[(negated[1] as string).toLowerCase() + negated[2]] === false : parsed[key] === true;
+  const negation = /^no([A-Z])(.*)$/.exec(key);
+  return negation ? parsed[(negation[1] as string).toLowerCase() + negation[2]] === false : parsed[key] === true;
 }
 
 /** The values of arguments by their names. @throws UsageError for an empty value that names something, or one that its check rejects */
@@ -114,11 +114,11 @@ export function argumentValues(command: AnyCommand, positional: unknown[]): Reco
     const value = positional[index];
     if (value === undefined) return [name, value];
     const word = argumentWord(name);
-    const checked = (value: string): string => {
+    const checkValue = (value: string): string => {
       if (value === '' && (required || namesSomething(complete))) throw emptyValue(word);
       return check ? check(value, word) : value;
     };
-    return [name, Array.isArray(value) ? value.map(checked) : checked(value as string)];
+    return [name, Array.isArray(value) ? value.map(checkValue) : checkValue(value as string)];
   });
   return Object.fromEntries(entries) as Record<string, unknown>;
 }

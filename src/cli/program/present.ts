@@ -50,9 +50,9 @@ export async function presentResult(
 /** Prints text for people, through their pager when it does not fit the terminal. */
 async function writeLong(context: Context, text: string): Promise<void> {
   const { terminal } = context;
-  const paged =
+  const pagedText =
     terminal.out.isTTY && (await import('../../terminal/pager.ts').then(({ page }) => page(terminal, text, context.config().pager.value)));
-  if (!paged) await terminal.write(text);
+  if (!pagedText) await terminal.write(text);
 }
 
 async function presentRows(context: Context, output: AnyOutput, list: RowList, view: View): Promise<void> {

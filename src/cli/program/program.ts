@@ -108,9 +108,9 @@ class Program {
       return this.#terminal.brokenPipe.aborted ? exitCodes.done : this.#exit;
     } catch (error) {
       if (this.#terminal.brokenPipe.aborted) return exitCodes.done;
-      const reported = error instanceof CommanderError ? await this.#usageError(error, path, args) : error;
-      if (reported === undefined) return exitCodes.done;
-      return presentError(this.#terminal, reported, { json: this.#wantsJson(args), debug: this.#flags.debug });
+      const reportedError = error instanceof CommanderError ? await this.#usageError(error, path, args) : error;
+      if (reportedError === undefined) return exitCodes.done;
+      return presentError(this.#terminal, reportedError, { json: this.#wantsJson(args), debug: this.#flags.debug });
     }
   }
 

@@ -37,9 +37,9 @@ const unknownOption = 'commander.unknownOption';
 function fieldsBehindJson(code: string, args: readonly string[]): string | undefined {
   const jsonIndex = args.findIndex((arg) => arg === '--json' || arg.startsWith('--json='));
   if (jsonIndex < 0) return undefined;
-  const joined = args[jsonIndex]?.startsWith('--json=') === true;
-  const value = joined ? args[jsonIndex]?.slice('--json='.length) : args[jsonIndex + 1];
-  if (code !== (joined ? unknownOption : 'commander.excessArguments') || !value || value.startsWith('-')) return undefined;
+  const hasJoinedValue = args[jsonIndex]?.startsWith('--json=') === true;
+  const value = hasJoinedValue ? args[jsonIndex]?.slice('--json='.length) : args[jsonIndex + 1];
+  if (code !== (hasJoinedValue ? unknownOption : 'commander.excessArguments') || !value || value.startsWith('-')) return undefined;
   return `--json does not take a value. Choose fields with \`--json --fields ${value}\`.`;
 }
 

@@ -50,7 +50,7 @@ export class Transcript {
   }
 
   /** Lines for calls without a result. */
-  unfinished(): string[] {
+  unfinishedCalls(): string[] {
     const lines = [...this.#open.values()].map((call) => this.#styles.dim(truncate(`- ${callSummary(call)}`, this.#width)));
     this.#open.clear();
     return lines;

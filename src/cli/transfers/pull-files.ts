@@ -34,7 +34,7 @@ export async function pullFiles(
     const { base, files } = await listFiles(context, run, path.posix.resolve(workspace, from ?? '.'));
     state.totalBytes = files.reduce((sum, { size }) => sum + size, 0);
     state.totalFiles = files.length;
-    const pulled = await pullTree(client, {
+    const result = await pullTree(client, {
       run,
       files,
       base,
@@ -48,7 +48,7 @@ export async function pullFiles(
         state.files += 1;
       },
     });
-    return pulled.map(({ path: runPath, target, size }) => ({ path: runPath, file: path.relative(cwd, target) || target, size }));
+    return result.map(({ path: runPath, target, size }) => ({ path: runPath, file: path.relative(cwd, target) || target, size }));
   } finally {
     progress.stop();
   }

@@ -20,14 +20,14 @@ const parallelUploads = 4;
  */
 export async function collectFiles(context: Context, paths: readonly string[], targetFolder = workspace): Promise<LocalUpload[]> {
   const files: LocalUpload[] = [];
-  const skipped: string[] = [];
+  const skippedNames: string[] = [];
   for (const source of paths) {
     const file = path.resolve(context.cwd, source);
     const stats = await stat(file).catch((error: NodeJS.ErrnoException) => {
       throw new UsageError(fileProblem(source, error));
     });
     const target = path.posix.join(targetFolder, path.basename(file));
-    if (stats.isDirectory()) files.push(...(await filesBelow(file, target, skipped)));
+    if (stats.isDirectory()) files.push(...(await filesBelow(file, target, skippedNames)));
     else if (stats.isFile()) files.push({ file, size: stats.size, target });
     else throw new UsageError(`${source} is neither a file nor a folder.`, 'Save its content to a file, and upload that.');
   }
@@ -44,10 +44,10 @@ export async function collectFiles(context: Context, paths: readonly string[], t
       );
     targets.add(target);
   }
-  if (skipped.length > 0) {
-    const names = skipped.slice(0, 3).map((file) => path.relative(context.cwd, file));
-    const omitted = skipped.length > names.length ? ` and ${skipped.length - names.length} more` : '';
-    context.terminal.note(`Only files and folders can be uploaded, so these were skipped: ${names.join(', ')}${omitted}`);
+  if (skippedNames.length > 0) {
+    const names = skippedNames.slice(0, 3).map((file) => path.relative(context.cwd, file));
+    const omissionNote = skippedNames.length > names.length ? ` and ${skippedNames.length - names.length} more` : '';
+    context.terminal.note(`Only files and folders can be uploaded, so these were skipped: ${names.join(', ')}${omissionNote}`);
   }
   return files;
 }
@@ -55,9 +55,9 @@ export async function collectFiles(context: Context, paths: readonly string[], t
 /**
  * The files in a folder and its subfolders, sorted by name.
  * @param target the path of the folder in the sandbox
- * @param skipped receives the links and special files that are skipped
+ * @param skippedNames receives the links and special files that are skipped
  */
-export async function filesBelow(folder: string, target: string, skipped: string[]): Promise<LocalUpload[]> {
+export async function filesBelow(folder: string, target: string, skippedNames: string[]): Promise<LocalUpload[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const uploads = await Promise.all(
     entries
@@ -65,9 +65,9 @@ export async function filesBelow(folder: string, target: string, skipped: string
       .map(async (entry): Promise<LocalUpload[]> => {
         const file = path.join(folder, entry.name);
         const entryTarget = path.posix.join(target, entry.name);
-        if (entry.isDirectory()) return filesBelow(file, entryTarget, skipped);
+        if (entry.isDirectory()) return filesBelow(file, entryTarget, skippedNames);
         if (entry.isFile()) return [{ file, size: (await stat(file)).size, target: entryTarget }];
-        skipped.push(file);
+        skippedNames.push(file);
         return [];
       }),
   );

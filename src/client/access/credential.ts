@@ -7,7 +7,7 @@ export interface Credential {
    * Called when the service answered 401 to the last value. Resolves to whether there is a new value to try;
    * missing for a static key, which cannot be refreshed.
    */
-  refresh?(rejected: string, signal?: AbortSignal): Promise<boolean>;
+  refresh?(rejectedToken: string, signal?: AbortSignal): Promise<boolean>;
 }
 
 /** A workspace-issued bearer credential (interface part 5). */

@@ -38,7 +38,7 @@ export function clientCredential(credentials: ClientCredentials, options: TokenO
   const source = new TokenSource(credentials, options);
   return {
     authorization: async (signal) => bearer(await source.token(signal)),
-    refresh: (rejected, signal) => source.replace(rejected, signal),
+    refresh: (rejectedToken, signal) => source.replace(rejectedToken, signal),
   };
 }
 

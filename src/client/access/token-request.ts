@@ -134,13 +134,13 @@ function unavailableProblem(
   if (status !== 429 && status < 500) return undefined;
   const details = { ...request, status };
   const now = options.clock.now();
-  const requested = retryAfter(headers, serverTime(headers, now)) ?? 0;
+  const requestedPause = retryAfter(headers, serverTime(headers, now)) ?? 0;
   const reason = `the token endpoint answered ${status}`;
-  if (requested <= options.maxWaitMilliseconds) {
-    return { error: status === 429 ? tooManyRequests(details) : endpointDown(reason, details), reason, waitMilliseconds: requested };
+  if (requestedPause <= options.maxWaitMilliseconds) {
+    return { error: status === 429 ? tooManyRequests(details) : endpointDown(reason, details), reason, waitMilliseconds: requestedPause };
   }
   return {
-    error: status === 429 ? new RateLimitedError(requested, options.maxWaitMilliseconds, details) : endpointDown(reason, details),
+    error: status === 429 ? new RateLimitedError(requestedPause, options.maxWaitMilliseconds, details) : endpointDown(reason, details),
     reason,
   };
 }

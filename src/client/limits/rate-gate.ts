@@ -49,10 +49,10 @@ export class RateGate {
   #readAt = Number.NEGATIVE_INFINITY;
   #waiters: (() => void)[] = [];
 
-  constructor(clock: Clock, random: () => number, shared?: SharedLimits) {
+  constructor(clock: Clock, random: () => number, sharedLimits?: SharedLimits) {
     this.#clock = clock;
     this.#random = random;
-    this.#sharedLimits = shared;
+    this.#sharedLimits = sharedLimits;
     this.server = new ServerClock(clock);
   }
 

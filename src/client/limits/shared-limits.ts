@@ -40,8 +40,8 @@ export class SharedLimits {
 
   /** Writes an entry, unless the existing one is more informative. */
   write(entry: SharedEntry): void {
-    const stored = this.read(entry.seenAt);
-    if (stored !== undefined && !replaces(entry, stored)) return;
+    const storedEntry = this.read(entry.seenAt);
+    if (storedEntry !== undefined && !replaces(entry, storedEntry)) return;
     const temporary = `${this.#file}.${Math.random().toString(36).slice(2)}.tmp`;
     try {
       makeFolders(path.dirname(this.#file), 0o700);
@@ -54,10 +54,10 @@ export class SharedLimits {
 }
 
 /** Whether an entry replaces another: first one with no remaining requests, then one of a later window, then one with fewer remaining. */
-function replaces(entry: SharedEntry, stored: SharedEntry): boolean {
-  if ((entry.remaining === 0) !== (stored.remaining === 0)) return entry.remaining === 0;
-  const sameWindow = Math.abs(entry.resetAt - stored.resetAt) < 1_000;
-  return sameWindow ? entry.remaining <= stored.remaining : entry.resetAt > stored.resetAt;
+function replaces(entry: SharedEntry, storedEntry: SharedEntry): boolean {
+  if ((entry.remaining === 0) !== (storedEntry.remaining === 0)) return entry.remaining === 0;
+  const sameWindow = Math.abs(entry.resetAt - storedEntry.resetAt) < 1_000;
+  return sameWindow ? entry.remaining <= storedEntry.remaining : entry.resetAt > storedEntry.resetAt;
 }
 
 function readEntry(file: string): SharedEntry | undefined {

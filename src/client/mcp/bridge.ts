@@ -101,11 +101,11 @@ export class Bridge {
     this.#openRequests.set(name, controller);
     try {
       const response = await this.#post(message, line, controller.signal);
-      if (controller.signal.reason === cancelled) return;
+      if (controller.signal.reason === cancellation) return;
       this.#remember(message, line, response);
       await this.#writeLine(response.body.toString('utf8'));
     } catch (error) {
-      if (controller.signal.reason !== cancelled) await this.#answer(message.id, failureOf(error));
+      if (controller.signal.reason !== cancellation) await this.#answer(message.id, failureOf(error));
     } finally {
       if (this.#openRequests.get(name) === controller) this.#openRequests.delete(name);
     }
@@ -154,7 +154,7 @@ export class Bridge {
 
   /** The client no longer waits for the answer: closing the connection tells the service. */
   #cancel(id: unknown): void {
-    this.#openRequests.get(JSON.stringify(id))?.abort(cancelled);
+    this.#openRequests.get(JSON.stringify(id))?.abort(cancellation);
   }
 
   async #renew(): Promise<void> {
@@ -204,13 +204,13 @@ export class Bridge {
   }
 
   #spawn(task: Promise<void>): void {
-    const guarded = task.catch((error: unknown) => this.#options.log(error instanceof Error ? error.message : String(error)));
-    this.#tasks.add(guarded);
-    void guarded.finally(() => this.#tasks.delete(guarded));
+    const guardedTask = task.catch((error: unknown) => this.#options.log(error instanceof Error ? error.message : String(error)));
+    this.#tasks.add(guardedTask);
+    void guardedTask.finally(() => this.#tasks.delete(guardedTask));
   }
 }
 
-const cancelled = new Error('the client cancelled the request');
+const cancellation = new Error('the client cancelled the request');
 
 const isRequest = (message: Record<string, unknown>): message is Record<string, unknown> & Request =>
   typeof message.method === 'string' && (typeof message.id === 'string' || typeof message.id === 'number');

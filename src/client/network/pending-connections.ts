@@ -26,13 +26,13 @@ export class PendingConnections {
   }
 
   /** Makes the destruction of a dispatcher abort its connections in progress. */
-  endWith<Ended extends Dispatcher>(dispatcher: Ended): Ended {
+  endWith<Target extends Dispatcher>(dispatcher: Target): Target {
     const destroy = dispatcher.destroy.bind(dispatcher) as (...args: unknown[]) => Promise<void>;
     // `destroy` calls itself with a callback.
     dispatcher.destroy = ((...args: unknown[]) => {
       this.end();
       return destroy(...args);
-    }) as Ended['destroy'];
+    }) as Target['destroy'];
     return dispatcher;
   }
 }

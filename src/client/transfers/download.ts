@@ -23,7 +23,7 @@ export interface DownloadOptions {
 }
 
 /** A failure after which another attempt may help. */
-class Interrupted extends Error {
+class Interruption extends Error {
   readonly outcome: AopsError;
   /** Whether the received part is useless. */
   readonly startOver: boolean;
@@ -46,7 +46,7 @@ export async function* download(client: Client, url: string, options: DownloadOp
   const { signal } = options;
   let address = signedUrl(client.baseUrl, url);
   const position: Position = { received: 0, etag: undefined, total: undefined, digest: undefined };
-  let renewed = false;
+  let hasRenewed = false;
   for (let retry = 0; ; retry += 1) {
     const progress = { resumed: false, from: position.received };
     try {
@@ -54,9 +54,9 @@ export async function* download(client: Client, url: string, options: DownloadOp
       return;
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof Interrupted)) {
-        if (!isExpired(error) || retry === 0 || renewed || !options.renew) throw error;
-        renewed = true;
+      if (!(error instanceof Interruption)) {
+        if (!isExpired(error) || retry === 0 || hasRenewed || !options.renew) throw error;
+        hasRenewed = true;
         address = signedUrl(client.baseUrl, await options.renew());
         continue;
       }
@@ -97,7 +97,7 @@ async function* rest(
     if (step.next !== 'take') {
       // The body of an error is not needed and may be of any size.
       body.on('error', () => undefined).destroy();
-      throw step.next === 'fail' ? step.error : new Interrupted(step.error, { startOver: step.startOver, headers });
+      throw step.next === 'fail' ? step.error : new Interruption(step.error, { startOver: step.startOver, headers });
     }
     progress.resumed = step.from > 0;
     await begin(position, step, options);
@@ -109,10 +109,10 @@ async function* rest(
     }
     finish(position, options.size ?? position.total, details);
   } catch (error) {
-    if (error instanceof AopsError || error instanceof Interrupted) throw error;
+    if (error instanceof AopsError || error instanceof Interruption) throw error;
     const { reason, final } = failure(error);
     const outcome = new UnavailableError(`The download broke off after ${position.received} bytes: ${reason}.`, details, error);
-    throw final ? outcome : new Interrupted(outcome);
+    throw final ? outcome : new Interruption(outcome);
   }
 }
 
@@ -130,11 +130,11 @@ async function begin(position: Position, step: Extract<DownloadStep, { next: 'ta
 function finish({ received, digest }: Position, expectedSize: number | undefined, details: { method: string; path: string }): void {
   if (expectedSize !== undefined && received !== expectedSize) {
     const message = `The download ended after ${received} of ${expectedSize} bytes.`;
-    throw new Interrupted(new UnavailableError(message, details), { startOver: received > expectedSize });
+    throw new Interruption(new UnavailableError(message, details), { startOver: received > expectedSize });
   }
   if (digest && digest.hash.digest('base64') !== digest.value) {
     const message = `The file arrived damaged: its ${digest.algorithm.toUpperCase()} digest does not match the one from the service.`;
-    throw new Interrupted(damagedFile(message, details), { startOver: true });
+    throw new Interruption(damagedFile(message, details), { startOver: true });
   }
 }
 

@@ -21,10 +21,10 @@ export type Content = (restart: () => Promise<void>) => AsyncIterable<Uint8Array
 /** The same content, reporting its progress: `onBytes` receives the number of bytes, negative when some were discarded. */
 export const withByteCount = (content: Content, onBytes: (count: number) => void): Content =>
   async function* (restart) {
-    let received = 0;
+    let receivedCount = 0;
     const forget = (): void => {
-      onBytes(-received);
-      received = 0;
+      onBytes(-receivedCount);
+      receivedCount = 0;
     };
     let complete = false;
     try {
@@ -33,7 +33,7 @@ export const withByteCount = (content: Content, onBytes: (count: number) => void
         await restart();
       });
       for await (const chunk of chunks) {
-        received += chunk.length;
+        receivedCount += chunk.length;
         onBytes(chunk.length);
         yield chunk;
       }

@@ -51,7 +51,7 @@ export function checkNames(names: readonly string[]): void {
     for (let length = 1; length <= parts.length; length += 1) {
       const path = parts.slice(0, length).join('/');
       const kind = length === parts.length ? 'file' : 'folder';
-      const key = folded(path);
+      const key = foldCase(path);
       const existing = namesByKey.get(key);
       if (existing === undefined) namesByKey.set(key, { name: path, kind });
       else if (kind === 'file' || existing.kind === 'file' || existing.name !== path) throw clash(existing.name, path);
@@ -60,7 +60,7 @@ export function checkNames(names: readonly string[]): void {
 }
 
 /** The name as compared by file systems that ignore case (full case folding), normalise, or skip invisible characters. */
-const folded = (name: string): string =>
+const foldCase = (name: string): string =>
   name
     .replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
     .normalize('NFD')

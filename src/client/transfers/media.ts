@@ -26,8 +26,8 @@ export function mediaBody(client: Client, path: string, type: string, signal: Ab
     const { readable, writable } = new TransformStream<Uint8Array | typeof attemptStart>();
     const writer = writable.getWriter();
     // The reader gets the failure when it reaches that point of the stream.
-    const ignored = (): undefined => undefined;
-    const media = { type, begin: () => void writer.write(attemptStart).catch(ignored), write: (chunk: Uint8Array) => writer.write(chunk) };
+    const ignore = (): undefined => undefined;
+    const media = { type, begin: () => void writer.write(attemptStart).catch(ignore), write: (chunk: Uint8Array) => writer.write(chunk) };
     const request = { method: 'GET', path, headers: { accept: type }, mutates: false, attemptMilliseconds, media };
     const download = client
       .send(request, { signal: AbortSignal.any([signal, abandonment.signal]) })
@@ -35,7 +35,7 @@ export function mediaBody(client: Client, path: string, type: string, signal: Ab
         () => writer.close(),
         (error: unknown) => writer.abort(error),
       )
-      .catch(ignored);
+      .catch(ignore);
     let attempts = 0;
     try {
       for await (const item of readable) {

@@ -58,8 +58,8 @@ export async function listRunTree(
   path: string,
   signal: AbortSignal,
 ): Promise<{ base: string; files: TreeFile[] }> {
-  const failed = new AbortController();
-  const combinedSignal = AbortSignal.any([signal, failed.signal]);
+  const failureController = new AbortController();
+  const combinedSignal = AbortSignal.any([signal, failureController.signal]);
   const slots = new Slots(parallelTransfers);
   const seenFolders = new Set<string>();
   let base = path;
@@ -80,7 +80,7 @@ export async function listRunTree(
   try {
     return { files: await listBelow(path, 0), base };
   } catch (error) {
-    failed.abort(error);
+    failureController.abort(error);
     throw error;
   }
 }

@@ -79,13 +79,13 @@ async function uploadDirectly(
 async function readWhole(file: string, buffer: Uint8Array): Promise<void> {
   const handle = await open(file);
   try {
-    let filled = 0;
-    while (filled < buffer.length) {
-      const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, filled);
+    let filledLength = 0;
+    while (filledLength < buffer.length) {
+      const { bytesRead } = await handle.read(buffer, filledLength, buffer.length - filledLength, filledLength);
       if (bytesRead === 0) break;
-      filled += bytesRead;
+      filledLength += bytesRead;
     }
-    if (filled !== buffer.length || (await handle.stat()).size !== buffer.length) throw changedFile(file);
+    if (filledLength !== buffer.length || (await handle.stat()).size !== buffer.length) throw changedFile(file);
   } finally {
     await handle.close();
   }
@@ -103,17 +103,17 @@ async function uploadByUrl(
   let grant = await client.call('createSandboxUploadUrl', input, { signal: options.signal, keys });
   // Uploading the same bytes to the same place twice has no effect, so every failure can be retried.
   for (let retry = 0; ; retry += 1) {
-    const failed = await put(client, signedUrl(client.baseUrl, grant.upload_url), source, options);
-    if (failed === undefined) return { path: grant.path, size_bytes: source.size };
-    if (retry > 0 && failed.forbidden) {
+    const failure = await put(client, signedUrl(client.baseUrl, grant.upload_url), source, options);
+    if (failure === undefined) return { path: grant.path, size_bytes: source.size };
+    if (retry > 0 && failure.forbidden) {
       // The URL expired during the attempts; another one is requested once, under a key of its own.
       grant = await client.call('createSandboxUploadUrl', input, { signal: options.signal });
       const result = await put(client, signedUrl(client.baseUrl, grant.upload_url), source, options);
       if (result === undefined) return { path: grant.path, size_bytes: source.size };
       throw result.error;
     }
-    if (failed.final || retry >= retryPolicy.retries) throw failed.error;
-    await client.backOff(retry, failed.error, options.signal, failed.headers);
+    if (failure.final || retry >= retryPolicy.retries) throw failure.error;
+    await client.backOff(retry, failure.error, options.signal, failure.headers);
   }
 }
 

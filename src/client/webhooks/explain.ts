@@ -27,12 +27,12 @@ export function explainMismatch({ id, timestamp, body, secrets, matches }: Misma
     return refusal('wrong_signing', `The sender signed something else: ${mistake}.`, 'Standard Webhooks signs "id.timestamp.body".');
   }
   for (const key of secrets) {
-    const encoded = Buffer.from(key).toString('base64');
-    const asText = [`whsec_${encoded}`, encoded].find((text) => matches(hmac(text, [head, body])));
+    const encodedKey = Buffer.from(key).toString('base64');
+    const asText = [`whsec_${encodedKey}`, encodedKey].find((text) => matches(hmac(text, [head, body])));
     if (asText === undefined) continue;
     return refusal(
       'wrong_signing',
-      `The sender used the secret as text${asText === encoded ? ', without whsec_' : ''}, but it has to be decoded from base64.`,
+      `The sender used the secret as text${asText === encodedKey ? ', without whsec_' : ''}, but it has to be decoded from base64.`,
       'Remove whsec_ and decode the rest: those bytes are the key.',
     );
   }

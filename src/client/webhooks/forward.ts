@@ -17,13 +17,13 @@ export function forwarder(target: string): Forwarder {
   const agent = new Agent({ pipelining: 0 });
   return {
     async forward({ headers, body }) {
-      const forwarded = headers.filter(([name]) => forwardedHeaders.includes(name.toLowerCase()));
+      const forwardedPairs = headers.filter(([name]) => forwardedHeaders.includes(name.toLowerCase()));
       try {
         const response = await agent.request({
           origin,
           path: `${pathname}${search}`,
           method: 'POST',
-          headers: Object.fromEntries(forwarded),
+          headers: Object.fromEntries(forwardedPairs),
           body,
           signal: AbortSignal.timeout(timeLimit),
         });

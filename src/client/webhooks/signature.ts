@@ -32,10 +32,10 @@ export interface VerifyOptions {
 
 /** The key of a secret: `whsec_` and base64. @throws UsageError naming `name`, never echoing the secret */
 export function secretKey(text: string, name: string): Uint8Array {
-  const encoded = text.trim().replace(/^whsec_/, '');
-  const key = Buffer.from(encoded, 'base64');
+  const encodedKey = text.trim().replace(/^whsec_/, '');
+  const key = Buffer.from(encodedKey, 'base64');
   // Decoding skips what is not base64, so that encoding again shows whether anything was skipped.
-  if (key.length >= 16 && key.toString('base64') === encoded) return key;
+  if (key.length >= 16 && key.toString('base64') === encodedKey) return key;
   throw new UsageError(
     `${name} is not a webhook secret.`,
     'A secret consists of whsec_ and base64, as printed by `aops webhooks secret show --reveal --jq .secret`.',
@@ -56,9 +56,9 @@ export function verifyDelivery(delivery: Delivery, { secrets, now, tolerance = d
   return { valid: true, id, timestamp: new Date(sentAt).toISOString(), age_seconds: Math.floor((now - sentAt) / 1_000) };
 }
 
-function matches(signatures: readonly Uint8Array[], expected: Uint8Array): boolean {
+function matches(signatures: readonly Uint8Array[], expectedSignature: Uint8Array): boolean {
   // All are compared, so that the time it takes does not reveal which one matched.
-  return signatures.map((signature) => crypto().timingSafeEqual(signature, expected)).includes(true);
+  return signatures.map((signature) => crypto().timingSafeEqual(signature, expectedSignature)).includes(true);
 }
 
 type HeadersResult = { id: string; timestamp: string; signatures: Uint8Array[] } | Extract<Verdict, { valid: false }>;
@@ -116,16 +116,16 @@ function missingHint(values: ReadonlyMap<string, unknown>): string {
 
 function timestampRefusal(reason: 'too_old' | 'too_new', milliseconds: number, tolerance: number): Verdict {
   const distance = formatDuration(milliseconds);
-  const allowed = formatDuration(tolerance);
+  const toleranceText = formatDuration(tolerance);
   return reason === 'too_old'
     ? refusal(
         reason,
-        `The signature is valid, but ${distance} old; at most ${allowed} are allowed.`,
+        `The signature is valid, but ${distance} old; at most ${toleranceText} are allowed.`,
         'The delivery may be replayed. To check a stored delivery, pass the time at which it arrived with --at.',
       )
     : refusal(
         reason,
-        `The signature is valid, but its time is ${distance} ahead; at most ${allowed} are allowed.`,
+        `The signature is valid, but its time is ${distance} ahead; at most ${toleranceText} are allowed.`,
         'Compare the clocks of the sender and the receiver.',
       );
 }

@@ -48,11 +48,11 @@ export default defineCommand({
   output: recordOutput<Agent>(agentRecord),
   async run(context, input) {
     const client = await context.client();
-    const { name, procedure, runtime, from: copied } = input;
+    const { name, procedure, runtime, from: sourceName } = input;
     const isAgent = input.acp !== undefined || input.acpCommand !== undefined;
-    if (isAgent && (procedure ?? copied) !== undefined)
+    if (isAgent && (procedure ?? sourceName) !== undefined)
       throw new UsageError(`${input.acp === undefined ? '--acp-command' : '--acp'} cannot be combined with --procedure or --from.`);
-    if (copied !== undefined && procedure !== undefined) throw new UsageError('--from and --procedure cannot be combined.');
+    if (sourceName !== undefined && procedure !== undefined) throw new UsageError('--from and --procedure cannot be combined.');
     checkRuntime(input);
     const fields = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createAgent'>>;
     const secrets = await readAgentSecrets(context, input.secret, '--secret ');
@@ -66,7 +66,7 @@ export default defineCommand({
       newProcedure === undefined
         ? fields.build
         : { name: 'Revision 1', config: revisionConfig(newProcedure, definition === undefined ? (runtime ?? 'script') : 'acp') };
-    const source = copied === undefined ? undefined : await revisionId(context, copied);
+    const source = sourceName === undefined ? undefined : await revisionId(context, sourceName);
     const body = {
       ...fields,
       name: name ?? fields.name,
@@ -75,14 +75,14 @@ export default defineCommand({
     if (!body.name) throw new UsageError('The agent needs a name.', 'Use `aops agents create NAME`.');
     const call = client.call('createAgent', { params: { teamId: context.teamId() }, body: body as Body<'createAgent'> });
     const procedureName = procedure === '-' ? 'standard input' : (procedure ?? (isAgent ? 'definition' : '--input'));
-    const created = await explainProcedure(procedureName, call);
-    await storeSecretsOf(context, created.agent, secrets);
+    const result = await explainProcedure(procedureName, call);
+    await storeSecretsOf(context, result.agent, secrets);
     // The interface allows an agent without a procedure. Unless the service provides one, the agent cannot run until it has one.
-    if (body.build === undefined && body.source_build_id === undefined && !created.build)
+    if (body.build === undefined && body.source_build_id === undefined && !result.build)
       context.terminal.note(
-        `The agent cannot run yet, because it has no procedure. Add one with: aops agents update ${shellWord(created.agent.name)} --procedure FILE`,
+        `The agent cannot run yet, because it has no procedure. Add one with: aops agents update ${shellWord(result.agent.name)} --procedure FILE`,
       );
-    return created.agent;
+    return result.agent;
   },
 });
 

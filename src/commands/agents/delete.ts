@@ -45,9 +45,9 @@ async function lossesOf(context: Context, agent_id: string): Promise<string> {
     ifOffered(client.call('listAgentCaseTriggers', { params })),
     ...unfinishedStatuses.map(count),
   ]);
-  const interrupted = runs.reduce((sum, count) => sum + count, 0);
+  const runCount = runs.reduce((sum, count) => sum + count, 0);
   const losses = [
-    ...(interrupted > 0 ? [pluralize(interrupted, 'run')] : []),
+    ...(runCount > 0 ? [pluralize(runCount, 'run')] : []),
     ...(schedules?.schedules.length ? [pluralize(schedules.schedules.length, 'schedule')] : []),
     ...(triggers?.case_triggers ?? []).map(({ case_queue_name: queue }) => `the case trigger on the queue "${queue}"`),
   ];

@@ -71,14 +71,14 @@ export default defineCommand({
 });
 
 function matchingOperations(word: string | undefined) {
-  const searched = word?.toLowerCase() ?? '';
+  const searchedText = word?.toLowerCase() ?? '';
   const rows = operationIds.map((id) => ({
     id,
     method: operations[id].method,
     path: operations[id].path,
     summary: operations[id].summary,
   }));
-  return wholeList(rows.filter((row) => Object.values(row).some((text) => text.toLowerCase().includes(searched))));
+  return wholeList(rows.filter((row) => Object.values(row).some((text) => text.toLowerCase().includes(searchedText))));
 }
 
 /** Prints the body of an operation whose response is not JSON. */

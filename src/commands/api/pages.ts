@@ -80,8 +80,8 @@ export function mergePages(pages: readonly Json[]): Json {
 
 function listKey(page: unknown): string {
   const lists = typeof page === 'object' && page !== null ? Object.entries(page).filter(([, value]) => Array.isArray(value)) : [];
-  const paged = typeof page === 'object' && page !== null && ('total' in page || 'has_more' in page);
+  const isPaged = typeof page === 'object' && page !== null && ('total' in page || 'has_more' in page);
   const [onlyList] = lists;
-  if (onlyList !== undefined && lists.length === 1 && paged) return onlyList[0];
+  if (onlyList !== undefined && lists.length === 1 && isPaged) return onlyList[0];
   throw new UsageError('The response is not a list with pages.', 'Omit --paginate.');
 }

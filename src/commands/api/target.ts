@@ -26,9 +26,10 @@ export interface Target {
 export function targetOf({ methodOrPath, path, method: flag }: TargetInput, hasBody: boolean): Target {
   if (methodOrPath === undefined)
     throw new UsageError('No path was specified.', 'For example: aops api /v2/teams/{team}. `aops api --list` lists the operations.');
-  const named = path === undefined ? undefined : methodOrPath;
-  if (named !== undefined && flag !== undefined) throw new UsageError('The method is specified twice.', `Omit ${named} or --method.`);
-  const method = checkedMethod(named ?? flag);
+  const namedMethod = path === undefined ? undefined : methodOrPath;
+  if (namedMethod !== undefined && flag !== undefined)
+    throw new UsageError('The method is specified twice.', `Omit ${namedMethod} or --method.`);
+  const method = checkedMethod(namedMethod ?? flag);
   const word = path ?? methodOrPath;
   if (methods.includes(word.toUpperCase()))
     throw new UsageError(`No path was specified after ${word.toUpperCase()}.`, 'For example: aops api GET /v2/teams/{team}.');
@@ -71,7 +72,7 @@ function unknownOperation(word: string): UsageError {
  * @throws UsageError for a placeholder without a field, an absolute URL, or a path that a server could interpret differently
  */
 export function fullPath(context: Context, path: string, fields: Record<string, unknown>): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => {
+  const filledPath = path.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => {
     if (/^team(_?id)?$/i.test(name) && fields[name] === undefined) return encodeURIComponent(context.teamId());
     const value = fields[name];
     if (typeof value !== 'string' && typeof value !== 'number')
@@ -80,19 +81,27 @@ export function fullPath(context: Context, path: string, fields: Record<string, 
     delete fields[name];
     return encodeURIComponent(value);
   });
-  if (/^https?:/i.test(filled))
+  if (/^https?:/i.test(filledPath))
     throw new UsageError('Specify a path instead of a URL: the credential is only sent to the service of the profile.');
-  if (/\s|[^\x21-\x7e]/.test(filled)) throw new UsageError('The path contains characters that must be percent-encoded.');
-  if (/(^|\/)\.\.?(\/|$|\?)/.test(filled)) throw new UsageError('The path must not contain "." or ".." segments.');
-  const rooted = filled.startsWith('/') ? filled : `/${filled}`;
-  return rooted.startsWith('/v2/') || rooted.startsWith('/v2?') ? rooted : `/v2${rooted}`;
+  if (/\s|[^\x21-\x7e]/.test(filledPath)) throw new UsageError('The path contains characters that must be percent-encoded.');
+  if (/(^|\/)\.\.?(\/|$|\?)/.test(filledPath)) throw new UsageError('The path must not contain "." or ".." segments.');
+  const absolutePath = filledPath.startsWith('/') ? filledPath : `/${filledPath}`;
+  return absolutePath.startsWith('/v2/') || absolutePath.startsWith('/v2?') ? absolutePath : `/v2${absolutePath}`;
 }
 
 export const withQuery = (path: string, query: string): string =>
   query === '' ? path : path.includes('?') ? `${path}&${query.slice(1)}` : path + query;
 
 /** Headers that aops sets itself. */
-const reserved = new Set(['authorization', 'host', 'content-length', 'connection', 'transfer-encoding', 'idempotency-key', 'cookie']);
+const reservedHeaders = new Set([
+  'authorization',
+  'host',
+  'content-length',
+  'connection',
+  'transfer-encoding',
+  'idempotency-key',
+  'cookie',
+]);
 
 /** The headers of `-H`, names in lower case. @throws UsageError */
 export function headersOf(word: readonly string[]): Record<string, string> {
@@ -100,7 +109,7 @@ export function headersOf(word: readonly string[]): Record<string, string> {
     word.map((text) => {
       const [, name = '', value = ''] = /^([\w-]+):\s*([\x20-\x7e]*)$/.exec(text) ?? [];
       if (name === '') throw new UsageError('--header must have the form "NAME: VALUE" in ASCII.');
-      if (reserved.has(name.toLowerCase()))
+      if (reservedHeaders.has(name.toLowerCase()))
         throw new UsageError(
           `--header cannot set ${name}.`,
           name.toLowerCase() === 'idempotency-key' ? 'Use --idempotency-key.' : 'aops sets it itself.',

@@ -8,8 +8,8 @@ import { artifactArgument, artifactId } from './record.ts';
 type Row = ArtifactRevision & { current: boolean; parent_version: number | null };
 
 /** What a revision is based on. */
-const origin = ({ restored_from_version: restored, parent_version: parent }: Row): string =>
-  restored === null ? (parent === null ? '' : `changes ${parent}`) : `restores ${restored}`;
+const origin = ({ restored_from_version: restoredVersion, parent_version: parent }: Row): string =>
+  restoredVersion === null ? (parent === null ? '' : `changes ${parent}`) : `restores ${restoredVersion}`;
 
 export default defineCommand({
   summary: 'List the revisions of a page, newest first',

@@ -77,7 +77,7 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
   }
   const client_id = clientId.trim();
   if (!/^[\x20-\x7e]+$/.test(client_id)) throw new UsageError('--client-id is empty or contains unprintable characters.');
-  const url = tokenUrl ?? (await discovered(context, baseUrl)) ?? (await ask(context, 'Token URL (https://...)', '--token-url'));
+  const url = tokenUrl ?? (await discover(context, baseUrl)) ?? (await ask(context, 'Token URL (https://...)', '--token-url'));
   return {
     type: 'client_credentials',
     client_id,
@@ -91,7 +91,7 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
  * The token URL that the service advertises. The client secret is sent there, so a URL of another origin must be confirmed before the
  * secret is requested. @throws UsageError `token_url_other_origin` if there is no terminal
  */
-async function discovered(context: Context, baseUrl: string): Promise<string | undefined> {
+async function discover(context: Context, baseUrl: string): Promise<string | undefined> {
   const network = await networkTo(context, { urls: [baseUrl], isStored: true });
   const { discoverTokenUrl } = await import('../../client/access/discovery.ts');
   const tokenUrl = await discoverTokenUrl(baseUrl, { userAgent: userAgent(context), network, signal: context.signal });
@@ -136,8 +136,8 @@ async function readSecret(context: Context, { label, description, pattern }: Sec
   const secret = context.terminal.interactive
     ? await context.prompter.password({ message: label })
     : (await context.readStandardInput()).toString('utf8');
-  const trimmed = secret.trim();
-  if (pattern.test(trimmed)) return trimmed;
+  const trimmedSecret = secret.trim();
+  if (pattern.test(trimmedSecret)) return trimmedSecret;
   throw new AopsError(`The input is not ${description}: it is empty or contains invalid characters.`, {
     code: 'credential_invalid',
     exit: exitCodes.usage,

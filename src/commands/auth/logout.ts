@@ -30,10 +30,10 @@ export default defineCommand({
         hint: 'List the profiles with `aops profiles list`.',
       });
     const origins = originsOf(context, profile);
-    const removed = await context.store.removeCredential(profile);
+    const isRemoved = await context.store.removeCredential(profile);
     const { dropTokens } = await import('../../client/access/token-cache.ts');
-    const dropped = origins.map((origin) => dropTokens(context.paths.cache, origin));
-    return { profile, removed, tokens_removed: dropped.reduce((sum, count) => sum + count, 0) };
+    const tokenRemovals = origins.map((origin) => dropTokens(context.paths.cache, origin));
+    return { profile, removed: isRemoved, tokens_removed: tokenRemovals.reduce((sum, count) => sum + count, 0) };
   },
 });
 
@@ -41,8 +41,8 @@ export default defineCommand({
 function originsOf({ store }: Context, profile: string): string[] {
   const origins = new Set([originOf(store.profile(profile).base_url)]);
   try {
-    const saved = store.credential(profile)?.origin;
-    if (saved !== undefined) origins.add(saved);
+    const savedOrigin = store.credential(profile)?.origin;
+    if (savedOrigin !== undefined) origins.add(savedOrigin);
   } catch {
     // A damaged entry is deleted as well.
   }

@@ -109,8 +109,8 @@ const isUnknown = ({ code, details: { status = 0 } }: AopsError): boolean =>
 function accessFields({ access, ...credential }: AuthStatus['credential']): Record<string, unknown> {
   if (access === null) return credential.token_url === undefined ? {} : { Scope: scopeOf(credential) ?? 'the default of the client' };
   const { name, scopes, owner, expires_at } = access;
-  const granted = scopes?.join(' ') ?? (owner ? 'full access, including teams and credentials' : 'full access');
-  return { Name: name, Scope: scopeOf(credential) ?? granted, ...(expires_at === null ? {} : { Expires: time(expires_at) }) };
+  const scopeText = scopes?.join(' ') ?? (owner ? 'full access, including teams and credentials' : 'full access');
+  return { Name: name, Scope: scopeOf(credential) ?? scopeText, ...(expires_at === null ? {} : { Expires: time(expires_at) }) };
 }
 
 async function clientStatus(context: Context, used: Extract<UsableCredential, { type: 'client_credentials' }>): Promise<ClientStatus> {
@@ -118,10 +118,10 @@ async function clientStatus(context: Context, used: Extract<UsableCredential, { 
   const now = context.clock.now();
   const token = (await tokenCache(context, client, originOf(requireBaseUrl(context.config())))).read(now);
   const { client_id, token_url, scope = null } = client;
-  return { client_id, token_url, scope, token: token ? described(token, now) : null };
+  return { client_id, token_url, scope, token: token ? describeToken(token, now) : null };
 }
 
-const described = ({ value, expiresAt, scope }: Token, now: number): ClientStatus['token'] => ({
+const describeToken = ({ value, expiresAt, scope }: Token, now: number): ClientStatus['token'] => ({
   masked: maskSecret(value),
   expires_at: new Date(expiresAt).toISOString(),
   seconds_left: Math.floor((expiresAt - now) / 1_000),

@@ -64,12 +64,12 @@ export default defineCommand({
   },
 });
 
-const importedRecord = (imported: ImportSummary) => ({
-  File: imported.file,
-  Rows: imported.rows,
-  Created: imported.created,
-  'Created before': imported.created_before === 0 ? undefined : imported.created_before,
-  Failed: imported.failed === 0 ? undefined : imported.failed,
-  'Failed rows': imported.failed_file ?? undefined,
-  Ledger: imported.ledger,
+const importedRecord = (summary: ImportSummary) => ({
+  File: summary.file,
+  Rows: summary.rows,
+  Created: summary.created,
+  'Created before': summary.created_before === 0 ? undefined : summary.created_before,
+  Failed: summary.failed === 0 ? undefined : summary.failed,
+  'Failed rows': summary.failed_file ?? undefined,
+  Ledger: summary.ledger,
 });

@@ -7,7 +7,7 @@ import { describeCounts, warnOfRuns } from '../../cli/records/case-counts.ts';
 import { eachPart } from './each-part.ts';
 import { bulkText, onlyCaseId, type Part, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
-interface Deleted {
+interface DeleteResult {
   deletedCount: number;
   interruptedRunIds: string[];
 }
@@ -24,7 +24,7 @@ export default defineCommand({
     { command: 'aops cases delete --queue invoices --all-matching --status completed', text: 'Delete all completed cases of a queue' },
   ],
   result: returns('bulkDeleteCases'),
-  output: textOutput<Deleted>(({ deletedCount, interruptedRunIds }) => bulkText('Deleted', deletedCount, 0, interruptedRunIds)),
+  output: textOutput<DeleteResult>(({ deletedCount, interruptedRunIds }) => bulkText('Deleted', deletedCount, 0, interruptedRunIds)),
   async run(context, input) {
     const client = await context.client();
     const selection = await selectCases(context, input, { ignoreNotFound: input.ignoreNotFound });

@@ -158,8 +158,8 @@ export function onlyCaseId({ parts: [part, ...otherParts] }: Selection): string 
 }
 
 /** `Deleted 3 cases.`, followed by how many were skipped and how many runs were interrupted. */
-export function bulkText(verb: string, changed: number, skipped: number, interrupted: readonly string[] = []): string {
-  const skippedText = skipped === 0 ? '' : ` Skipped ${pluralize(skipped, 'case')}.`;
-  const runs = interrupted.length === 0 ? '' : ` Interrupted ${pluralize(interrupted.length, 'run')}.`;
-  return `${verb} ${pluralize(changed, 'case')}.${skippedText}${runs}`;
+export function bulkText(verb: string, changedCount: number, skippedCount: number, interruptedIds: readonly string[] = []): string {
+  const skippedText = skippedCount === 0 ? '' : ` Skipped ${pluralize(skippedCount, 'case')}.`;
+  const runs = interruptedIds.length === 0 ? '' : ` Interrupted ${pluralize(interruptedIds.length, 'run')}.`;
+  return `${verb} ${pluralize(changedCount, 'case')}.${skippedText}${runs}`;
 }

@@ -52,9 +52,9 @@ export default defineCommand({
     const poll = retryThroughOutages(async () => {
       const counts = initial ?? (await countAgain(client, selection));
       initial = undefined;
-      const ended = open.every((status) => counts[status] === 0) && (await hasNoCaseIn(client, selection, open));
-      const behind = ended || input.onRequest === 'wait' ? undefined : await findBlockingRuns(client, selection, counts);
-      return { counts, ended, behind };
+      const hasEnded = open.every((status) => counts[status] === 0) && (await hasNoCaseIn(client, selection, open));
+      const behind = hasEnded || input.onRequest === 'wait' ? undefined : await findBlockingRuns(client, selection, counts);
+      return { counts, ended: hasEnded, behind };
     }, context);
     try {
       for (let summary = '', behind: string | undefined; ; ) {
@@ -80,14 +80,14 @@ function resultOf(counts: CaseCounts): DisplayCounts {
     const hint = 'See the reason with `aops cases get CASE`, and retry with `aops cases retry`.';
     throw new ResultError(new AopsError(message, { code: 'cases_failed', exit: exitCodes.runFailed, hint }), result);
   }
-  const { needs_input: asking, pending } = counts;
-  if (asking > 0 || pending > 0) {
-    const asks = asking === 0 ? '' : `${pluralize(asking, 'case needs', 'cases need')} human input.`;
-    const blocked =
-      asking === 0
+  const { needs_input: askingCount, pending } = counts;
+  if (askingCount > 0 || pending > 0) {
+    const asks = askingCount === 0 ? '' : `${pluralize(askingCount, 'case needs', 'cases need')} human input.`;
+    const pendingText =
+      askingCount === 0
         ? `${pluralize(pending, 'pending case is', 'pending cases are')} blocked by other cases that need human input.`
         : `${pluralize(pending, 'pending case')} cannot start until then.`;
-    const message = [asks, pending === 0 ? '' : blocked].filter(Boolean).join(' ');
+    const message = [asks, pending === 0 ? '' : pendingText].filter(Boolean).join(' ');
     const hint = 'Respond with `aops inbox`, then wait again.';
     throw new ResultError(new AopsError(message, { code: 'cases_waiting', exit: exitCodes.runWaiting, hint }), result);
   }

@@ -62,9 +62,9 @@ export async function candidates(context: Context, tree: Entries, before: readon
 
 /** The words of one level, with their summaries. Aliases are offered only where no name begins with `current`. */
 async function entryWords(entries: Entries, current: string): Promise<[string, string][]> {
-  const listed = namedEntries(entries).filter(([, entry]) => !isHidden(entry));
-  const begun = listed.some(([name]) => name.startsWith(current));
-  const words = listed.flatMap(([name, entry]) => (begun ? [name] : aliasesOf(entries, name)).map((word) => ({ word, entry })));
+  const visibleEntries = namedEntries(entries).filter(([, entry]) => !isHidden(entry));
+  const begun = visibleEntries.some(([name]) => name.startsWith(current));
+  const words = visibleEntries.flatMap(([name, entry]) => (begun ? [name] : aliasesOf(entries, name)).map((word) => ({ word, entry })));
   return Promise.all(words.map(async ({ word, entry }): Promise<[string, string]> => [word, await summaryOf(entry)]));
 }
 
@@ -123,21 +123,21 @@ function openOption(options: Options, words: readonly string[]): Option | undefi
 
 /** The flags with their summaries. Aliases are offered only where no other flag begins with `current`. */
 function flagWords(options: Options, current: string): [string, string][] {
-  const listed = Object.entries(options).filter(([, option]) => !option.hidden);
-  const words = listed.flatMap(([key, option]): [string, string][] => {
+  const visibleOptions = Object.entries(options).filter(([, option]) => !option.hidden);
+  const words = visibleOptions.flatMap(([key, option]): [string, string][] => {
     const word: [string, string] = [flagName(key), option.summary];
     return option.negatable ? [word, [flagName(`no-${key}`), `Not ${flagName(key)}`]] : [word];
   });
   if (words.some(([word]) => word.startsWith(current))) return words;
-  return listed.flatMap(([, { aliases = [], summary }]) => aliases.map((alias): [string, string] => [flagName(alias), summary]));
+  return visibleOptions.flatMap(([, { aliases = [], summary }]) => aliases.map((alias): [string, string] => [flagName(alias), summary]));
 }
 
 /** The fields of the command's JSON; the part before the last comma is kept. */
 async function fieldWords(command: AnyCommand, current: string): Promise<Candidates> {
   const { resultFields } = await import('../../cli/program/result-fields.ts');
   const before = current.slice(0, current.lastIndexOf(',') + 1);
-  const named = new Set(before.split(','));
-  const fields = Object.entries(resultFields(command)?.fields ?? {}).filter(([name]) => !named.has(name));
+  const namedValues = new Set(before.split(','));
+  const fields = Object.entries(resultFields(command)?.fields ?? {}).filter(([name]) => !namedValues.has(name));
   return { words: fields.map(([name, type]): [string, string] => [before + name, type]) };
 }
 

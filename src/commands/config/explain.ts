@@ -5,7 +5,7 @@ import { wholeList } from '../../cli/kit/list.ts';
 import { column, listOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import type { ResolvedConfig } from '../../config/resolve.ts';
-import type { Resolved } from '../../config/resolved.ts';
+import type { ResolvedValue } from '../../config/resolved.ts';
 import { settingDefinitions, settingUnknown } from '../../config/settings.ts';
 
 interface ExplainedSetting {
@@ -49,21 +49,21 @@ export default defineCommand({
     const config = context.config();
     const rows = [
       ...settingDefinitions.map(({ key }) =>
-        explained(key, config[key as keyof ResolvedConfig] as Resolved<ExplainedSetting['value'] | undefined>),
+        explainSetting(key, config[key as keyof ResolvedConfig] as ResolvedValue<ExplainedSetting['value'] | undefined>),
       ),
       credential(config),
     ];
-    const selected = input.key === undefined ? rows : rows.filter(({ key }) => key === input.key);
-    if (input.key !== undefined && selected.length === 0)
+    const selectedRows = input.key === undefined ? rows : rows.filter(({ key }) => key === input.key);
+    if (input.key !== undefined && selectedRows.length === 0)
       throw settingUnknown(
         input.key,
         rows.map(({ key }) => key),
       );
-    return wholeList(selected);
+    return wholeList(selectedRows);
   },
 });
 
-function explained(key: string, { value, name, shadowed }: Resolved<ExplainedSetting['value'] | undefined>): ExplainedSetting {
+function explainSetting(key: string, { value, name, shadowed }: ResolvedValue<ExplainedSetting['value'] | undefined>): ExplainedSetting {
   return {
     id: key,
     key,
@@ -74,6 +74,6 @@ function explained(key: string, { value, name, shadowed }: Resolved<ExplainedSet
 }
 
 function credential({ credential: resolvedCredential, credential_problem }: ResolvedConfig): ExplainedSetting {
-  const row = explained('credential', { ...resolvedCredential, value: resolvedCredential.masked });
+  const row = explainSetting('credential', { ...resolvedCredential, value: resolvedCredential.masked });
   return credential_problem ? { ...row, source: `${resolvedCredential.name}: ${credential_problem.message}` } : row;
 }

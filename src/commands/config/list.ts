@@ -26,13 +26,13 @@ export default defineCommand({
     empty: 'There are no settings.',
   }),
   async run(context) {
-    const stored = context.store.settings();
+    const storedSettings = context.store.settings();
     return wholeList(
       settingDefinitions.map(
         ({ key, description, default: fallback }): ListedSetting => ({
           id: key,
           key,
-          value: stored[key] ?? null,
+          value: storedSettings[key] ?? null,
           default: fallback ?? null,
           description,
         }),

@@ -85,8 +85,8 @@ export const sentHeaders = (context: Context, { plaintext, secret }: Headers): H
  * secrets are unchanged.
  * @throws UsageError when the service does not report the headers
  */
-export function mergedHeaders(connection: Connection, added: Headers, removed: readonly string[]): Headers | undefined {
-  if (Object.keys({ ...added.plaintext, ...added.secret }).length === 0 && removed.length === 0) return undefined;
+export function mergedHeaders(connection: Connection, addedHeaders: Headers, removedNames: readonly string[]): Headers | undefined {
+  if (Object.keys({ ...addedHeaders.plaintext, ...addedHeaders.secret }).length === 0 && removedNames.length === 0) return undefined;
   if (connection.headers === undefined && connection.has_headers)
     throw new UsageError(
       `The service does not report the headers of ${connection.name}, so they cannot be changed individually.`,
@@ -94,12 +94,12 @@ export function mergedHeaders(connection: Connection, added: Headers, removed: r
     );
   const { plaintext = {}, secret = {} } = connection.headers ?? {};
   const replacedNames = new Set(
-    [...removed, ...Object.keys(added.plaintext), ...Object.keys(added.secret)].map((name) => name.toLowerCase()),
+    [...removedNames, ...Object.keys(addedHeaders.plaintext), ...Object.keys(addedHeaders.secret)].map((name) => name.toLowerCase()),
   );
   const headerNames = new Set(Object.keys({ ...plaintext, ...secret }).map((name) => name.toLowerCase()));
-  const unknown = removed.find((name) => !headerNames.has(name.toLowerCase()));
-  if (unknown !== undefined) throw new UsageError(`${connection.name} has no header ${unknown}.`);
+  const unknownName = removedNames.find((name) => !headerNames.has(name.toLowerCase()));
+  if (unknownName !== undefined) throw new UsageError(`${connection.name} has no header ${unknownName}.`);
   const without = (headers: Record<string, string>) =>
     Object.fromEntries(Object.entries(headers).filter(([name]) => !replacedNames.has(name.toLowerCase())));
-  return { plaintext: { ...without(plaintext), ...added.plaintext }, secret: { ...without(secret), ...added.secret } };
+  return { plaintext: { ...without(plaintext), ...addedHeaders.plaintext }, secret: { ...without(secret), ...addedHeaders.secret } };
 }

@@ -42,8 +42,8 @@ export default defineCommand({
       throw new UsageError('There is nothing to change.', 'Pass --name, --url, --header, --plain-header, --remove-header or another flag.');
     const client = await context.client();
     const connection = await findConnection(context, input.connection);
-    const named = await readHeaders(context, input);
-    const headers = input.replaceHeaders ? named : mergedHeaders(connection, named, input.removeHeader);
+    const newHeaders = await readHeaders(context, input);
+    const headers = input.replaceHeaders ? newHeaders : mergedHeaders(connection, newHeaders, input.removeHeader);
     const body = { ...fields, ...(headers === undefined ? {} : { headers: sentHeaders(context, headers) }) };
     return client.call('updateConnection', { params: { connection_id: connection.id }, body }, { confidential: true });
   },

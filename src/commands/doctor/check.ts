@@ -17,7 +17,7 @@ export const fail = (id: string, detail: string, hint: string): Check => ({ id, 
 export const skip = (id: string, because: string): Check => ({ id, status: 'skip', detail: because, hint: null });
 
 /** An AopsError as a failed check; other errors are thrown again. */
-export function failed(id: string, error: unknown): Check {
+export function failedCheck(id: string, error: unknown): Check {
   if (!(error instanceof AopsError)) throw error;
   return fail(id, error.message, error.hint ?? 'Run the command again with --debug.');
 }

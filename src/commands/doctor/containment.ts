@@ -5,7 +5,7 @@ import path from 'node:path';
 import { removeTree } from '../../base/remove-tree.ts';
 import { execInWords, runningService } from '../../cli/connect/local-state.ts';
 import type { Context } from '../../cli/kit/context.ts';
-import { type Check, failed, ok, warn } from './check.ts';
+import { type Check, failedCheck, ok, warn } from './check.ts';
 
 /** Reports the level of the running service, or tries what a service would. */
 export async function containmentCheck(context: Context): Promise<Check> {
@@ -27,6 +27,6 @@ export async function containmentCheck(context: Context): Promise<Check> {
       await removeTree(folder);
     }
   } catch (error) {
-    return failed('commands', error);
+    return failedCheck('commands', error);
   }
 }

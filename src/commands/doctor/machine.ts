@@ -12,7 +12,7 @@ import { openChanges } from '../../cli/connect/journal.ts';
 import { readState, runningService, stateFile } from '../../cli/connect/local-state.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { formatSize } from '../../terminal/size.ts';
-import { type Check, fail, failed, ok, skip, warn } from './check.ts';
+import { type Check, fail, failedCheck, ok, skip, warn } from './check.ts';
 import { containmentCheck } from './containment.ts';
 
 /** The oldest supported version, as in package.json. */
@@ -61,8 +61,8 @@ const gitVersion = (env: Context['env']): Promise<string | undefined> =>
 async function folderCheck({ paths }: Context): Promise<Check> {
   for (const folder of [paths.config, paths.data, paths.cache]) {
     const nearest = await existing(folder);
-    const refused = nearest === folder ? await refusal(folder) : undefined;
-    if (refused !== undefined) return refused;
+    const refusalReason = nearest === folder ? await refusal(folder) : undefined;
+    if (refusalReason !== undefined) return refusalReason;
     try {
       await access(nearest, constants.W_OK);
     } catch {
@@ -101,7 +101,7 @@ async function refusal(folder: string): Promise<Check | undefined> {
   } catch (error) {
     const failure = writeFailure(error, folder);
     return failure instanceof AopsError && !['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')
-      ? failed('folders', failure)
+      ? failedCheck('folders', failure)
       : undefined;
   } finally {
     await rm(probe, { force: true }).catch(() => undefined);
@@ -126,7 +126,7 @@ async function localCheck(context: Context): Promise<Check> {
     if (!state) return ok('local service', 'not started');
     return warn('local service', `does not respond at ${state.url}`, 'Start it again with `aops local up`; unfinished runs continue.');
   } catch (error) {
-    return failed('local service', error);
+    return failedCheck('local service', error);
   }
 }
 
@@ -160,6 +160,6 @@ async function changesCheck(context: Context): Promise<Check> {
     if (open.length === 0) return ok('open changes', 'none');
     return warn('open changes', `${pluralize(open.length, 'change')} with an unknown outcome`, 'List and settle them with `aops retry`.');
   } catch (error) {
-    return failed('open changes', error);
+    return failedCheck('open changes', error);
   }
 }

@@ -10,7 +10,7 @@ import type { Client } from '../../client/client.ts';
 import { operationRequest } from '../../client/request.ts';
 import { readJson } from '../../client/response.ts';
 import { RetryBudget } from '../../client/retry-budget.ts';
-import { type Check, failed, ok, skip, warn } from './check.ts';
+import { type Check, failedCheck, ok, skip, warn } from './check.ts';
 
 /** With a larger difference, signatures, tokens and limits begin to fail; milliseconds. */
 const skewLimit = 30_000;
@@ -40,18 +40,18 @@ export async function serviceChecks(context: Context): Promise<Check[]> {
       await interfaceCheck(client),
     ];
   } catch (error) {
-    return refused(error);
+    return refusedChecks(error);
   } finally {
     await client?.close();
   }
 }
 
 /** The checks after a failed request. An error response still shows that the service is reachable. */
-function refused(error: unknown): Check[] {
-  const answered = error instanceof AopsError && error.details.status !== undefined && error.exit !== exitCodes.unavailable;
-  const [first, second] = answered
-    ? [ok('service', 'responds'), failed('access', error)]
-    : [failed('service', error), skip('access', 'not checked')];
+function refusedChecks(error: unknown): Check[] {
+  const hasAnswered = error instanceof AopsError && error.details.status !== undefined && error.exit !== exitCodes.unavailable;
+  const [first, second] = hasAnswered
+    ? [ok('service', 'responds'), failedCheck('access', error)]
+    : [failedCheck('service', error), skip('access', 'not checked')];
   return [first, second, ...serviceIds.slice(2).map((id) => skip(id, 'not checked'))];
 }
 

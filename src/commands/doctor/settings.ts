@@ -4,7 +4,7 @@ import { networkTo } from '../../cli/connect/network.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { proxiesOf } from '../../config/proxy.ts';
 import type { ResolvedConfig } from '../../config/resolve.ts';
-import { type Check, fail, failed, ok, skip, warn } from './check.ts';
+import { type Check, fail, failedCheck, ok, skip, warn } from './check.ts';
 
 export interface Settings {
   checks: Check[];
@@ -19,7 +19,7 @@ export async function settingsChecks(context: Context): Promise<Settings> {
   } catch (error) {
     const because = 'the configuration must be fixed first';
     return {
-      checks: [failed('configuration', error), ...['credential', 'proxy', 'tls'].map((id) => skip(id, because))],
+      checks: [failedCheck('configuration', error), ...['credential', 'proxy', 'tls'].map((id) => skip(id, because))],
       usableConfig: undefined,
     };
   }
@@ -47,11 +47,11 @@ function addressCheck({ base_url, team_id }: ResolvedConfig): Check {
 }
 
 function credentialCheck({ credential, credential_problem: problem }: ResolvedConfig): Check {
-  if (problem) return failed('credential', problem);
+  if (problem) return failedCheck('credential', problem);
   if (!credential.value) return fail('credential', 'not signed in', 'Sign in with `aops auth login`.');
-  const shadowed = credential.shadowed[0];
+  const shadowedValue = credential.shadowed[0];
   const detail = `${credential.masked} from ${credential.name}`;
-  return ok('credential', shadowed ? `${detail}, which overrides ${shadowed.name}` : detail);
+  return ok('credential', shadowedValue ? `${detail}, which overrides ${shadowedValue.name}` : detail);
 }
 
 function proxyCheck({ env }: Context, { base_url }: ResolvedConfig): Check {
@@ -59,7 +59,7 @@ function proxyCheck({ env }: Context, { base_url }: ResolvedConfig): Check {
     const proxy = base_url.value === undefined ? undefined : proxiesOf(env)?.(new URL(base_url.value));
     return ok('proxy', proxy ? `${proxy.origin} from ${proxy.variable}` : 'none');
   } catch (error) {
-    return failed('proxy', error);
+    return failedCheck('proxy', error);
   }
 }
 
@@ -76,7 +76,7 @@ async function tlsCheck(context: Context, { base_url, ca_file, client_cert, cred
   try {
     await networkTo(context, { urls: [base_url.value], isStored: credential.source === 'profile' });
   } catch (error) {
-    return failed('tls', error);
+    return failedCheck('tls', error);
   }
   const parts = [
     ca_file.value && `certificate authorities from ${ca_file.value}`,

@@ -25,14 +25,14 @@ export async function* watchInbox(
     const open = await load();
     const ts = new Date(clock.now()).toISOString();
     const current = new Map(open.map((request) => [request.id, request]));
-    const resolved = [...previous.values()].filter(({ id }) => !current.has(id));
-    const added = open.filter(({ id }) => !previous.has(id));
-    for (const { id, title, run_id } of resolved)
+    const resolvedRequests = [...previous.values()].filter(({ id }) => !current.has(id));
+    const newRequests = open.filter(({ id }) => !previous.has(id));
+    for (const { id, title, run_id } of resolvedRequests)
       yield { v: 1, seq: ++seq, type: 'human_request.resolved', run_id, ts, data: { human_request_id: id, title } };
-    for (const human_request of added)
+    for (const human_request of newRequests)
       yield { v: 1, seq: ++seq, type: 'human_request.pending', run_id: human_request.run_id, ts, data: { human_request } };
     previous = current;
-    await pace.pause(resolved.length + added.length > 0, signal);
+    await pace.pause(resolvedRequests.length + newRequests.length > 0, signal);
   }
 }
 

@@ -33,9 +33,9 @@ export class InboxSession {
       const open = await this.#load();
       if (open.length === 0)
         return this.#end(this.#answeredCount === 0 ? empty : `Answered ${this.#answeredCount}; nothing else is pending.`);
-      const selected = await this.#choose(open, isReplacement);
-      if (selected === undefined) return this.#end(`Answered ${this.#answeredCount}; ${open.length} still pending.`);
-      isReplacement = (await this.#answer(selected)) === 'gone';
+      const selectedRequest = await this.#choose(open, isReplacement);
+      if (selectedRequest === undefined) return this.#end(`Answered ${this.#answeredCount}; ${open.length} still pending.`);
+      isReplacement = (await this.#answer(selectedRequest)) === 'gone';
     }
   }
 

@@ -78,12 +78,12 @@ export default defineCommand({
       onOutage: outageNotes(context),
     });
     // Ctrl-C at a prompt ends the command without aborting its signal, so the stream must be ended here.
-    const ended = new AbortController();
-    teamChanges(client, teamId, { clock, signal: AbortSignal.any([signal, ended.signal]) }).hurry(pace);
+    const endController = new AbortController();
+    teamChanges(client, teamId, { clock, signal: AbortSignal.any([signal, endController.signal]) }).hurry(pace);
     try {
       return await (isInteractive ? new InboxSession(context, client, load).follow(pace) : printEvents(context, load, pace));
     } finally {
-      ended.abort();
+      endController.abort();
     }
   },
 });

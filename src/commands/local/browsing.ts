@@ -19,9 +19,9 @@ export const browsingOptions = (byDefault: BrowsePolicy) =>
 
 /** The browser from the flag or the environment. @throws UsageError when it is not an executable */
 export async function namedChromium(context: Context, flag: string | undefined): Promise<string | undefined> {
-  const named = flag ?? context.env.AOPS_CHROMIUM;
-  if (named === undefined || named === '') return undefined;
-  const file = path.resolve(context.cwd, named);
+  const executable = flag ?? context.env.AOPS_CHROMIUM;
+  if (executable === undefined || executable === '') return undefined;
+  const file = path.resolve(context.cwd, executable);
   if (await isProgram(file)) return file;
   const source = flag === undefined ? 'AOPS_CHROMIUM' : '--chromium';
   throw new UsageError(

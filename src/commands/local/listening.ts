@@ -44,7 +44,7 @@ export interface ListeningInput {
   metricsTokenFile: string | undefined;
 }
 
-type Listening = Pick<
+type ListenOptions = Pick<
   ServiceOptions,
   | 'host'
   | 'port'
@@ -59,7 +59,7 @@ type Listening = Pick<
 >;
 
 /** The options for the service. @throws UsageError for files that cannot be read or are invalid */
-export async function listeningSettings(context: Context, input: ListeningInput): Promise<Listening> {
+export async function listeningSettings(context: Context, input: ListeningInput): Promise<ListenOptions> {
   const tls = await readTls(context, input);
   const { host, port, publicUrl, runConcurrency } = input;
   return {
@@ -68,7 +68,7 @@ export async function listeningSettings(context: Context, input: ListeningInput)
     ...(tls === undefined ? {} : { tls }),
     ...(publicUrl === undefined ? {} : { publicUrl }),
     ...(runConcurrency === undefined ? {} : { runConcurrency }),
-    ...(input.rateLimit === undefined ? {} : { rateLimit: rateOf(input.rateLimit) as NonNullable<Listening['rateLimit']> }),
+    ...(input.rateLimit === undefined ? {} : { rateLimit: rateOf(input.rateLimit) as NonNullable<ListenOptions['rateLimit']> }),
     ...(input.metricsTokenFile === undefined ? {} : { metricsToken: await readToken(context, input.metricsTokenFile) }),
     insecureHttp: input.insecureHttp,
     allowedHosts: input.allowHost,
@@ -102,7 +102,7 @@ async function readToken(context: Context, file: string): Promise<string> {
 
 const units: Record<string, number> = { s: 1, m: 60, h: 3_600 };
 
-function rateOf(value: string): Listening['rateLimit'] | undefined {
+function rateOf(value: string): ListenOptions['rateLimit'] | undefined {
   const [, number, unit = 'm'] = /^([1-9]\d{0,8})(?:\/([smh]))?$/.exec(value) ?? [];
   return number === undefined ? undefined : { limit: Number(number), windowSeconds: units[unit] as number };
 }

@@ -45,9 +45,9 @@ export default defineCommand({
     const page = `${state.public_url ?? reachable(state.url)}/`;
     const url = `${page}#code=${code}&view=${view}`;
     const wantsBrowser = input.browser ?? (context.terminal.out.isTTY && context.format === 'table');
-    const opened = wantsBrowser && (await openUrl(context, url));
-    if (wantsBrowser && !opened) context.terminal.note('No browser could be opened. Open this URL in a browser on this machine:');
-    return { url: opened ? `${page}#${view}` : url, opened, expires_at };
+    const isOpened = wantsBrowser && (await openUrl(context, url));
+    if (wantsBrowser && !isOpened) context.terminal.note('No browser could be opened. Open this URL in a browser on this machine:');
+    return { url: isOpened ? `${page}#${view}` : url, opened: isOpened, expires_at };
   },
 });
 

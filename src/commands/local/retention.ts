@@ -59,8 +59,8 @@ export const differsInRetention = (
   { retention, keepSandboxes }: RetentionInput,
 ): boolean => differs(running.retention, retention) || differs(running.sandbox_retention, keepSandboxes);
 
-const differs = (current: string | undefined, requested: string | undefined): boolean =>
-  requested !== undefined && (current === undefined || milliseconds(current) !== milliseconds(requested));
+const differs = (current: string | undefined, requestedValue: string | undefined): boolean =>
+  requestedValue !== undefined && (current === undefined || milliseconds(current) !== milliseconds(requestedValue));
 
 const milliseconds = (value: string): number | undefined => (value === 'off' ? undefined : parseDuration(value));
 

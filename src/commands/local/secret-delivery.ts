@@ -22,7 +22,7 @@ interface DeliveryInput {
 }
 
 /** A new secret, and what a profile needs in addition. */
-interface Issued {
+interface IssuedCredential {
   secret: string;
   /** The command that revokes it. */
   revoke: string;
@@ -40,7 +40,7 @@ export interface Delivery {
  * Checks the destination of the secret, creates the secret and delivers it. Without a destination, nothing is created.
  * @throws UsageError when there is no destination or it exists already
  */
-export async function deliver<Result extends Issued>(
+export async function deliver<Result extends IssuedCredential>(
   context: Context,
   { saveProfile, to, reveal }: DeliveryInput,
   issue: () => Promise<Result>,
@@ -57,27 +57,27 @@ export async function deliver<Result extends Issued>(
   if (saveProfile !== undefined) requireNewProfile(context, saveProfile);
   const file = to === undefined ? undefined : path.resolve(context.cwd, to);
   const handle = file === undefined ? undefined : await create(file);
-  let issued: Result | undefined;
+  let credential: Result | undefined;
   let written = false;
   try {
-    issued = await issue();
-    context.terminal.protect(issued.secret);
-    await handle?.writeFile(`${issued.secret}\n`);
+    credential = await issue();
+    context.terminal.protect(credential.secret);
+    await handle?.writeFile(`${credential.secret}\n`);
     await handle?.sync();
     written = handle !== undefined;
-    if (saveProfile !== undefined) await saveAs(context, saveProfile, issued);
+    if (saveProfile !== undefined) await saveAs(context, saveProfile, credential);
     const delivery = { ...(saveProfile === undefined ? {} : { profile: saveProfile }), ...(file === undefined ? {} : { file }) };
-    return { ...issued, delivery };
+    return { ...credential, delivery };
   } catch (error) {
     if (file !== undefined && !written) await rm(file, { force: true });
-    throw issued === undefined || written ? error : lost(file === undefined ? error : writeFailure(error, file), issued);
+    throw credential === undefined || written ? error : lossError(file === undefined ? error : writeFailure(error, file), credential);
   } finally {
     await handle?.close();
   }
 }
 
 /** The secret was created but could not be delivered, so its credential is useless. */
-function lost(error: unknown, { revoke }: Issued): unknown {
+function lossError(error: unknown, { revoke }: IssuedCredential): unknown {
   if (!(error instanceof AopsError)) return error;
   const { message, code, exit, details } = error;
   const hint = `The secret is shown only once and is now lost. Revoke its credential with \`${revoke}\`, then create another one.`;
@@ -106,7 +106,7 @@ async function create(file: string): Promise<FileHandle> {
   }
 }
 
-async function saveAs(context: Context, profile: string, { teamId, credential }: Issued): Promise<void> {
+async function saveAs(context: Context, profile: string, { teamId, credential }: IssuedCredential): Promise<void> {
   const base_url = (await context.client()).baseUrl;
   await context.store.saveProfile(profile, { base_url, team_id: teamId }, credential);
 }

@@ -192,19 +192,19 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     cwd: dataDirectory,
     env: { ...context.env },
   });
-  let ended = false;
+  let hasEnded = false;
   child.once('exit', () => {
-    ended = true;
+    hasEnded = true;
   });
   child.once('error', () => {
-    ended = true;
+    hasEnded = true;
   });
   child.unref();
   const deadline = context.clock.now() + startMilliseconds;
   for (;;) {
     const state = await readState(stateFile(context));
     if (state && state.pid === child.pid) return state;
-    if (ended || context.clock.now() > deadline) {
+    if (hasEnded || context.clock.now() > deadline) {
       const error = await startError(dataDirectory, logSize);
       if (input.ephemeral) await removeTree(dataDirectory);
       return orOtherService(context, dataDirectory, error);
@@ -244,7 +244,7 @@ async function startError(dataDirectory: string, logOffset: number): Promise<Aop
   const file = logFile(dataDirectory);
   const bytes = await readFile(file).catch(() => Buffer.alloc(0));
   for (const line of bytes.subarray(logOffset).toString('utf8').split('\n').reverse()) {
-    const { error } = parsed(line);
+    const { error } = parseLogLine(line);
     // In log entries, errors are strings.
     if (typeof error === 'object')
       return new AopsError(error.message, {
@@ -256,7 +256,7 @@ async function startError(dataDirectory: string, logOffset: number): Promise<Aop
   return new AopsError('The local service did not start.', { code: 'local_start_failed', exit: exitCodes.failure, hint: `See ${file}.` });
 }
 
-function parsed(line: string): LoggedError {
+function parseLogLine(line: string): LoggedError {
   try {
     return JSON.parse(line) as LoggedError;
   } catch {

@@ -43,9 +43,9 @@ export async function checkArguments(tool: ListedTool, args: Record<string, unkn
   })();
   if (problems.length === 0) return;
   const lines = problems.map(({ path, message }) => `${path || 'the object'} ${message}`);
-  const typed = problems.some(({ message }) => /must be (an integer|a number|true or false|null)/.test(message));
+  const hasTypeProblem = problems.some(({ message }) => /must be (an integer|a number|true or false|null)/.test(message));
   const argumentNames = Object.keys((tool.inputSchema.properties ?? {}) as object).join(', ');
-  const hint = typed
+  const hint = hasTypeProblem
     ? '-F sends numbers, true, false and null; -f sends text.'
     : `The arguments of ${tool.name} are: ${argumentNames || 'none'}.`;
   throw new UsageError(`Invalid arguments for ${tool.name}: ${lines.join('; ')}.`, hint, 'invalid_arguments');

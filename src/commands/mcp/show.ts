@@ -46,6 +46,6 @@ function sort(data: Json, prefix: string, fields: Field[], tables: [string, Json
 function columnsOf(rows: readonly Json[]): Column<Json>[] {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const single = names.filter((name) => rows.every((row) => typeof row[name] !== 'object' || row[name] === null));
-  const filled = single.filter((name) => rows.some((row) => row[name] !== null && row[name] !== undefined));
-  return filled.map((name) => ({ header: name.toUpperCase(), value: (row) => row[name], shrink: !/(^|_)id$/.test(name) }));
+  const filledNames = single.filter((name) => rows.some((row) => row[name] !== null && row[name] !== undefined));
+  return filledNames.map((name) => ({ header: name.toUpperCase(), value: (row) => row[name], shrink: !/(^|_)id$/.test(name) }));
 }

@@ -40,11 +40,11 @@ export default defineCommand({
   result: returns('listQueueAgents'),
   output: documentOutput<Response<'listQueueAgents'>>(async ({ producers, consumers }, view) => {
     const { renderTable } = await import('../../terminal/table.ts');
-    const handed = (agent: QueueConsumer): string =>
+    const handoverText = (agent: QueueConsumer): string =>
       agent.is_handover_target && !agent.case_trigger_enabled ? 'handed cases' : 'takes cases';
     const rows = [
       ...producers.map((agent): Row => ({ role: 'adds cases', agent })),
-      ...consumers.map((agent): Row => ({ role: handed(agent), agent })),
+      ...consumers.map((agent): Row => ({ role: handoverText(agent), agent })),
     ];
     return rows.length === 0 ? 'No agents add or process cases of this queue.\n' : renderTable(rows, columns, view);
   }),

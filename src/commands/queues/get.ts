@@ -54,7 +54,9 @@ export default defineCommand({
 
 const workers = (consumers: Agents['consumers']): string =>
   consumers
-    .map(({ agent_name: name, case_trigger_enabled: on, is_handover_target: handed }) => (on || handed ? name : `${name} (off)`))
+    .map(({ agent_name: name, case_trigger_enabled: on, is_handover_target: isHandoverTarget }) =>
+      on || isHandoverTarget ? name : `${name} (off)`,
+    )
     .join(', ') || 'no agent';
 
 /** The command for the most urgent next step. */

@@ -44,10 +44,10 @@ export default defineCommand({
     const agent = await agentId(context, input.agent);
     const other = from ?? fields.source_build_id;
     // The copied revision is read completely only if its configuration is needed: finding it by its ID takes many requests.
-    const copied =
+    const copiedRevision =
       newProcedure === undefined ? undefined : await (other === undefined ? liveRevision(context, agent) : copy(context, other, agent));
-    const config = newProcedure === undefined ? fields.config : changedConfig(copied?.config, newProcedure, runtime);
-    const source = other === undefined ? undefined : (copied?.id ?? (await revisionId(context, other, agent)));
+    const config = newProcedure === undefined ? fields.config : changedConfig(copiedRevision?.config, newProcedure, runtime);
+    const source = other === undefined ? undefined : (copiedRevision?.id ?? (await revisionId(context, other, agent)));
     const body = {
       ...fields,
       name:
@@ -57,8 +57,8 @@ export default defineCommand({
       ...(config === undefined ? {} : { config }),
       ...(source === undefined ? {} : { source_build_id: source }),
     };
-    const created = client.call('createRevision', { params: { agent_id: agent }, body });
-    return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), created)).build;
+    const call = client.call('createRevision', { params: { agent_id: agent }, body });
+    return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), call)).build;
   },
 });
 

@@ -55,13 +55,13 @@ export async function reviewOptions(
   return { ...(await followOptions(context, input)), verdict };
 }
 
-type Followed = BuilderRun | BuilderRunProgress;
+type WatchResult = BuilderRun | BuilderRunProgress;
 
 /**
  * Watches a builder run to its review and carries that out. Resolves to the result to print.
  * @throws AopsError exit 12 when it waits for a decision that cannot be made here, exit 10 or 11 when it failed or was discarded
  */
-export async function followBuilderRun(context: Context, ids: BuilderRunIds, options: ReviewOptions): Promise<Followed | undefined> {
+export async function followBuilderRun(context: Context, ids: BuilderRunIds, options: ReviewOptions): Promise<WatchResult | undefined> {
   const client = await context.client();
   const sink = await newSink(context);
   const stop = new AbortController();
@@ -125,7 +125,7 @@ async function settle(
   seq: number,
   run: BuilderRun,
   options: ReviewOptions,
-): Promise<Followed | undefined> {
+): Promise<WatchResult | undefined> {
   const { terminal, signal } = context;
   if (forPeople(context)) await terminal.write(await builderRunSheet(run, await viewOf(context)));
   const buildId = run.build_id as string;
@@ -178,7 +178,7 @@ function waitingForReview(context: Context, run: BuilderRun, buildId: string, is
 }
 
 /** The result of a builder run that ended by itself or was ended by someone else. */
-function resultOf(context: Context, run: Followed): Followed | undefined {
+function resultOf(context: Context, run: WatchResult): WatchResult | undefined {
   if (run.status === 'completed') {
     if (forPeople(context)) context.terminal.note('The builder run is complete: its proposal was accepted.');
     return prints(context) ? run : undefined;

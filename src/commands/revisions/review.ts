@@ -57,18 +57,18 @@ export async function review(context: Context, verdict: Verdict, buildId: string
     return (await client.call(operation, { params, body: guard })).builder_run;
   } catch (error) {
     if (!(error instanceof ServiceAnswerError) || error.status !== 409 || verdict === 'discard') throw error;
-    throw await explained(context, error, buildId, guard.builder_run_id);
+    throw await explainConflict(context, error, buildId, guard.builder_run_id);
   }
 }
 
 /** The error with what has changed since the proposal was displayed: another request, new answers, or a verdict by someone else. */
-async function explained(context: Context, error: ServiceAnswerError, buildId: string, reviewed: string): Promise<Error> {
+async function explainConflict(context: Context, error: ServiceAnswerError, buildId: string, reviewedId: string): Promise<Error> {
   const client = await context.client();
   const latestRun = await client.call('getLatestBuilderRun', { params: { build_id: buildId } }).catch(() => undefined);
   if (latestRun === undefined) return error;
   const since = latestRun.started_at === null ? 'not started yet' : `started ${latestRun.started_at}`;
   const what =
-    latestRun.id === reviewed
+    latestRun.id === reviewedId
       ? `It is now ${latestRun.resolution ?? latestRun.status}, ${since}${latestRun.completed_at === null ? '' : `, ended ${latestRun.completed_at}`}.`
       : `Another builder run has replaced it: ${latestRun.id}, ${latestRun.status}, ${since}. Its request: ${firstLine(latestRun.prompt ?? '')}`;
   return new AopsError(`${error.message}\n${what}`, {

@@ -41,10 +41,12 @@ export async function proposalOf(run: BuilderRun, view: View): Promise<string> {
       ...(satisfied === true || !description ? [] : [`  ${sanitizeLine(String(description))}`]),
     ];
   });
-  const proposed = run.proposed_config ?? null;
+  const proposedConfig = run.proposed_config ?? null;
   const before = run.base_config ?? null;
   const diff =
-    proposed === null ? '' : await renderConfigDiff({ before, after: proposed, beforeName: 'current', afterName: 'proposed' }, view);
+    proposedConfig === null
+      ? ''
+      : await renderConfigDiff({ before, after: proposedConfig, beforeName: 'current', afterName: 'proposed' }, view);
   return [section(bold('Changes'), changes), section(bold('To set up'), setup), diff].filter((part) => part !== '').join('\n');
 }
 

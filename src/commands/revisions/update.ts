@@ -49,7 +49,7 @@ export default defineCommand({
     if (Object.keys(body).length === 0)
       throw new UsageError('There is nothing to change.', 'Pass --procedure, --name or --description; see `aops revisions update --help`.');
     const build_id = await revisionId(context, input.revision, input.agent);
-    const changed = client.call('updateRevision', { params: { build_id }, body });
-    return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), changed)).build;
+    const call = client.call('updateRevision', { params: { build_id }, body });
+    return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), call)).build;
   },
 });

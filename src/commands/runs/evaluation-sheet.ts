@@ -1,6 +1,6 @@
 /** How an evaluation is displayed: a summary, followed by the result of every rubric. */
 
-import { column, recordFields, status, styled } from '../../cli/kit/output.ts';
+import { column, recordFields, status, withStyle } from '../../cli/kit/output.ts';
 import type { View } from '../../terminal/cell.ts';
 
 export const severities = ['critical', 'medium', 'low'] as const;
@@ -39,7 +39,7 @@ export async function evaluationSheet(evaluation: Evaluation, view: View): Promi
     Passed: `${evaluation.passed} of ${evaluation.total}`,
     Issues: issuesInWords(evaluation.severityCounts) ?? 'none',
     // Without results for the rubrics, the comment is the only explanation.
-    Comment: results.length === 0 && comment ? styled(comment, undefined) : undefined,
+    Comment: results.length === 0 && comment ? withStyle(comment, undefined) : undefined,
   });
   const head = await renderSheet([{ title: 'Evaluation', fields: sum }], view);
   if (results.length === 0) return head;

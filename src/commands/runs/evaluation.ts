@@ -52,19 +52,20 @@ export default defineCommand({
     const evaluation = await readEvaluation(context, params, input.wait);
     const { failOn } = input;
     const counts = evaluation.severityCounts;
-    const failed =
+    const failedCount =
       failOn === undefined ? 0 : severities.slice(0, severities.indexOf(failOn) + 1).reduce((sum, word) => sum + (counts?.[word] ?? 0), 0);
     if (failOn !== undefined && evaluation.status === 'in_progress')
       throw new UsageError('The run has not been evaluated yet, so --fail-on cannot decide.', 'Wait for the evaluation with --wait.');
-    if (failOn !== undefined && failed === 0 && evaluation.status === 'unavailable') throw new ResultError(undecided(), evaluation);
-    if (failed === 0) return evaluation;
-    const message = `${pluralize(failed, 'rubric')} of severity ${failOn}${failOn === 'critical' ? '' : ' or worse'} failed.`;
+    if (failOn !== undefined && failedCount === 0 && evaluation.status === 'unavailable')
+      throw new ResultError(undecidedError(), evaluation);
+    if (failedCount === 0) return evaluation;
+    const message = `${pluralize(failedCount, 'rubric')} of severity ${failOn}${failOn === 'critical' ? '' : ' or worse'} failed.`;
     throw new ResultError(new AopsError(message, { code: 'rubrics_failed', exit: exitCodes.failure }), evaluation);
   },
 });
 
 /** An evaluation without any decided rubric does not pass the check. */
-const undecided = (): AopsError =>
+const undecidedError = (): AopsError =>
   new AopsError('No rubric of the agent could be decided.', {
     code: 'rubrics_undecided',
     exit: exitCodes.failure,

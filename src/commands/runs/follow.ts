@@ -28,13 +28,13 @@ import { NdjsonSink, type Sink, TranscriptSink } from './sinks.ts';
  */
 export async function followRun(context: Context, namedRun: NamedRun, options: FollowOptions): Promise<Run> {
   const runId = namedRun.id;
-  const named = runForHere(context, namedRun);
+  const requestedRun = runForHere(context, namedRun);
   const client = await context.client();
   const sink = await newSink(context, options.onRequest === 'prompt');
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const pace = new Pace(context.clock);
-  const answerer = new RequestAnswerer(responderHere(context, options), runRequester(client, runId, named), {
+  const answerer = new RequestAnswerer(responderHere(context, options), runRequester(client, runId, requestedRun), {
     sink,
     streamController: stop,
     pace,
@@ -60,7 +60,7 @@ export async function followRun(context: Context, namedRun: NamedRun, options: F
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
       context.terminal.note(
-        `Detached. The run ${answerer.isOpen ? 'is waiting for an answer' : 'continues'}. Come back with: aops runs watch ${runWord(named)}`,
+        `Detached. The run ${answerer.isOpen ? 'is waiting for an answer' : 'continues'}. Come back with: aops runs watch ${runWord(requestedRun)}`,
       );
     if (!isWaiting(error) || !printsRun(context)) throw error;
     const run = await readRun(client, runId).catch(() => undefined);

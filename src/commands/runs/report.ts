@@ -6,8 +6,8 @@ import type { WorkflowExecutionReport } from '../../interface/types.ts';
 import { agentAndRun } from './agent-run.ts';
 
 /** Loops execute steps more than once, so the number of executed steps can exceed the total. */
-const stepsInWords = ({ executedSteps: executed, totalSteps: total }: WorkflowExecutionReport): string =>
-  executed > total ? `${executed} (the procedure has ${total})` : `${executed} of ${total}`;
+const stepsInWords = ({ executedSteps: stepCount, totalSteps: total }: WorkflowExecutionReport): string =>
+  stepCount > total ? `${stepCount} (the procedure has ${total})` : `${stepCount} of ${total}`;
 
 export default defineCommand({
   summary: 'Show the execution report of a run',

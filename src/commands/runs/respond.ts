@@ -101,18 +101,18 @@ const shouldPrompt = (context: Context, { approve, deny, reason, answer }: Flags
 
 /** Prompts for the answer and reports the result. @throws AopsError exit 6 when the request was resolved in the meantime */
 async function askHere(context: Context, client: Client, run: Run, request: HumanRequest): Promise<void> {
-  const named = runForHere(context, run);
+  const requestedRun = runForHere(context, run);
   const outcome = await answerHere(context, client, run.id, request);
   if (outcome === 'gone')
     throw new AopsError('The request is no longer pending: someone else answered it, or the run was stopped.', {
       code: 'run_not_waiting',
       exit: exitCodes.conflict,
-      hint: `See the result with \`aops runs watch ${runWord(named)}\`.`,
+      hint: `See the result with \`aops runs watch ${runWord(requestedRun)}\`.`,
     });
   const done = outcome === 'answered' ? `Answered: ${request.title}` : `Left pending: ${request.title}`;
   const next = outcome === 'answered' ? 'Watch the run' : 'Answer it later';
   const command = outcome === 'answered' ? 'watch' : 'respond';
-  context.terminal.note(`${sanitizeLine(done)}\n${next} with: aops runs ${command} ${runWord(named)}`);
+  context.terminal.note(`${sanitizeLine(done)}\n${next} with: aops runs ${command} ${runWord(requestedRun)}`);
 }
 
 function checkFlags({ approve, deny, reason, answer }: Flags): void {

@@ -56,10 +56,13 @@ export default defineCommand({
 });
 
 /** The request that was answered, as reported by the service or else as it was read before. */
-function answeredBy(pending: HumanRequest | undefined, reported: Omit<AnsweredRequest, 'type'> | null | undefined): AnsweredRequest | null {
-  const answered = reported ?? (pending && { ...pending, response: null });
-  if (!answered) return null;
-  const { id, title, response } = answered;
+function answeredBy(
+  pending: HumanRequest | undefined,
+  reportedRequest: Omit<AnsweredRequest, 'type'> | null | undefined,
+): AnsweredRequest | null {
+  const answeredRequest = reportedRequest ?? (pending && { ...pending, response: null });
+  if (!answeredRequest) return null;
+  const { id, title, response } = answeredRequest;
   return { id, type: pending?.type ?? null, title, response };
 }
 

@@ -18,7 +18,7 @@ export interface Recipient {
   /** The request that the message answers. */
   request: HumanRequest | undefined;
   /** Sent as `expected_human_request_id`; undefined if the run is waiting but its request is unknown. */
-  expected: string | null | undefined;
+  expectedRequest: string | null | undefined;
 }
 
 interface WaitingState {
@@ -44,9 +44,9 @@ export async function recipient(context: Context, run: NamedRun, asAnswer: boole
           ? 'A failed run cannot receive messages; start another one with `aops runs start`.'
           : 'To send it as a message, omit --as-answer.',
     });
-  if (!isWaiting) return { request: undefined, expected: null };
+  if (!isWaiting) return { request: undefined, expectedRequest: null };
   if (!asAnswer && !(await wantsToAnswer(context, run, request))) throw messageNotSent(runForHere(context, run), request);
-  return { request, expected: request?.id };
+  return { request, expectedRequest: request?.id };
 }
 
 /** Sends the message. @throws AopsError exit 6 when a request arrived in the meantime, if the service detects this */
@@ -54,11 +54,11 @@ export async function postGuarded(
   context: Context,
   run: NamedRun,
   message: string,
-  { expected }: Recipient,
+  { expectedRequest }: Recipient,
 ): Promise<Response<'postRunMessage'>> {
   const client = await context.client();
   const run_id = run.id;
-  const body = { message, ...(expected === undefined ? {} : { expected_human_request_id: expected }) };
+  const body = { message, ...(expectedRequest === undefined ? {} : { expected_human_request_id: expectedRequest }) };
   try {
     return await client.call('postRunMessage', { params: { run_id }, body });
   } catch (error) {

@@ -77,8 +77,8 @@ export class TranscriptSink implements Sink {
       this.#heldEvents.push(event);
       return;
     }
-    const skipped = this.#skipResponse && event.type === 'message' && event.data.message.type === 'human_response';
-    if (skipped) this.#skipResponse = false;
+    const isSkipped = this.#skipResponse && event.type === 'message' && event.data.message.type === 'human_response';
+    if (isSkipped) this.#skipResponse = false;
     else await this.#print(this.#lines(event));
     this.#statusLine?.refresh();
   }
@@ -133,7 +133,7 @@ export class TranscriptSink implements Sink {
         // The countdown is displayed elsewhere.
         return [];
       case 'run.finished':
-        return [...this.#transcript.unfinished(), `${status(event.data.run.status)} ${dim(`after ${this.#elapsedTime(event)}`)}`];
+        return [...this.#transcript.unfinishedCalls(), `${status(event.data.run.status)} ${dim(`after ${this.#elapsedTime(event)}`)}`];
     }
   }
 

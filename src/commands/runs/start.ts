@@ -74,10 +74,10 @@ export default defineCommand({
     if (input.force && input.pull === undefined) throw new UsageError('--force requires --pull.');
     if (input.pull !== undefined) checkPullFolder(context, input.pull, input.force);
     const follow = follows ? await followOptions(context, input) : undefined;
-    const started = await start(context, input);
-    if (!follow) return started;
-    announce(context, started);
-    const run = await followRun(context, started, follow);
+    const startedRun = await start(context, input);
+    if (!follow) return startedRun;
+    announce(context, startedRun);
+    const run = await followRun(context, startedRun, follow);
     if (input.pull !== undefined) await pullResults(context, run, input.pull, input.force);
     return resultOf(context, run);
   },
@@ -104,8 +104,8 @@ async function start(context: Context, input: CommandInput<Record<never, never>,
     ...(repository === undefined ? {} : { repository }),
     ...(input.webhookUrl === undefined ? {} : { webhook_url: input.webhookUrl }),
   };
-  const started = await client.call('startRun', { params: { teamId: context.teamId() }, body });
-  const note = started.repository && uncommittedNote(started.repository);
+  const startedRun = await client.call('startRun', { params: { teamId: context.teamId() }, body });
+  const note = startedRun.repository && uncommittedNote(startedRun.repository);
   if (note) context.terminal.note(note);
-  return started.run;
+  return startedRun.run;
 }

@@ -47,8 +47,10 @@ export default defineCommand({
         if (event.type !== 'run.finished' && !isWaiting) continue;
         const run = await readRun(client, id);
         if (!isWaiting && !isFinal(run.status)) continue;
-        const named = runForHere(context, run);
-        const error = isWaiting ? undefined : (outcomeError(run, named) ?? (input.for === 'waiting' ? noRequestError(named) : undefined));
+        const requestedRun = runForHere(context, run);
+        const error = isWaiting
+          ? undefined
+          : (outcomeError(run, requestedRun) ?? (input.for === 'waiting' ? noRequestError(requestedRun) : undefined));
         if (error) throw new ResultError(error, run);
         return run;
       }

@@ -22,7 +22,7 @@ export async function waitingView(context: Context, run: NamedRun, answers: bool
   if (!terminal.animated) return noView;
   const { statusLine } = await import('../../terminal/progress.ts');
   const styles = await terminal.err.styles();
-  const named = runForHere(context, run);
+  const requestedRun = runForHere(context, run);
   let needsAnswer = false;
   // Only the status line is displayed, not the lines of the transcript.
   const write = async (): Promise<void> => undefined;
@@ -33,13 +33,13 @@ export async function waitingView(context: Context, run: NamedRun, answers: bool
       if (event.type === 'human_request.resolved') needsAnswer = false;
       if (event.type !== 'human_request.pending' || answers) return;
       needsAnswer = true;
-      terminal.note(`Run ${runTitle(named)} needs an answer: ${sanitizeLine(event.data.human_request.title)}`);
-      terminal.note(`Answer it elsewhere with: aops runs respond ${runWord(named)}`);
+      terminal.note(`Run ${runTitle(requestedRun)} needs an answer: ${sanitizeLine(event.data.human_request.title)}`);
+      terminal.note(`Answer it elsewhere with: aops runs respond ${runWord(requestedRun)}`);
     },
     detach() {
       sink.close();
       const state = needsAnswer ? 'The run needs an answer' : 'The run continues';
-      terminal.note(`Stopped waiting. ${state}. Come back with: aops runs ${needsAnswer ? 'watch' : 'wait'} ${runWord(named)}`);
+      terminal.note(`Stopped waiting. ${state}. Come back with: aops runs ${needsAnswer ? 'watch' : 'wait'} ${runWord(requestedRun)}`);
     },
     close: () => sink.close(),
   };

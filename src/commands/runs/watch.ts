@@ -23,9 +23,9 @@ export default defineCommand({
   result: returns('getRun.run'),
   async run(context, input) {
     const options = await followOptions(context, input);
-    const resolved = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
-    if (resolved.listItem) announce(context, resolved);
-    const run = await followRun(context, resolved, options);
+    const resolvedRun = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
+    if (resolvedRun.listItem) announce(context, resolvedRun);
+    const run = await followRun(context, resolvedRun, options);
     return resultOf(context, run);
   },
 });

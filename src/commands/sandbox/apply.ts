@@ -20,7 +20,7 @@ import { type MergeParts, merge } from './repository/merge.ts';
 import { changesOperations, patchBytes, readRunChanges } from './repository/run-changes.ts';
 import { noteGaps } from './repository/show.ts';
 
-interface Applied {
+interface ApplyResult {
   run_id: string;
   /** The top folder of the checkout. */
   checkout: string;
@@ -56,23 +56,23 @@ export default defineCommand({
     commit: 'string|null',
     files: [{ path: 'string', change: 'added|changed|removed' }],
   }),
-  output: recordOutput<Applied>(({ checkout, branch, commit, files }) => ({
+  output: recordOutput<ApplyResult>(({ checkout, branch, commit, files }) => ({
     Checkout: checkout,
     Branch: branch ?? undefined,
     Commit: commit ?? undefined,
     Files: files.length === 0 ? 'none' : listNames(files.map(({ path: name }) => name)),
   })),
-  async run(context, input): Promise<Applied> {
+  async run(context, input): Promise<ApplyResult> {
     if (input.branch === undefined && input.force) throw new UsageError('--force requires --branch.');
     if (input.branch === undefined && input.message !== undefined) throw new UsageError('--message requires --branch.');
     const advice = 'Download its files with `aops sandbox pull`. A run gets a repository with `aops runs start --repo`.';
     const { run, changes } = await readRunChanges(context, input.run, { agent: input.agent, advice });
     noteGaps(context, changes);
-    const named = runForHere(context, run);
+    const requestedRun = runForHere(context, run);
     const target: Target = {
       checkout: await openCheckout(context, input.to ?? '.'),
-      title: runTitle(named),
-      branchAdvice: `aops sandbox apply ${runWord(named)}${input.to === undefined ? '' : ` --to ${shellWord(input.to)}`} --branch NAME`,
+      title: runTitle(requestedRun),
+      branchAdvice: `aops sandbox apply ${runWord(requestedRun)}${input.to === undefined ? '' : ` --to ${shellWord(input.to)}`} --branch NAME`,
     };
     const branch = input.branch;
     if (branch !== undefined) await checkBranch(target.checkout, branch, input.force);
@@ -83,9 +83,9 @@ export default defineCommand({
       const parts = { ...files, base };
       return branch === undefined
         ? toFiles(target, parts, input.check)
-        : toBranch(target, parts, { branch, message, commit, onlyChecks: input.check });
+        : toBranch(target, parts, { branch, message, commit, isCheckOnly: input.check });
     });
-    report(context, result, { branch, onlyChecks: input.check });
+    report(context, result, { branch, isCheckOnly: input.check });
     return {
       run_id: run.id,
       checkout: target.checkout.folder,
@@ -133,12 +133,13 @@ async function withPatch(
   }
 }
 
-async function toFiles(target: Target, parts: PatchParts, onlyChecks: boolean): Promise<Result> {
+async function toFiles(target: Target, parts: PatchParts, isCheckOnly: boolean): Promise<Result> {
   const { checkout, branchAdvice } = target;
-  const merged = await merge(checkout.git, { onto: checkout.headTree, ...parts });
-  if ('conflicts' in merged) throw conflicting(target, merged.conflicts, `Keep the changes on a branch and merge that: ${branchAdvice}`);
-  const changes = await changedPaths(checkout, checkout.headTree, merged.tree);
-  if (changes.length > 0) await bringHome(checkout, merged.tree, changes, { branchAdvice, onlyChecks });
+  const mergeResult = await merge(checkout.git, { onto: checkout.headTree, ...parts });
+  if ('conflicts' in mergeResult)
+    throw conflicting(target, mergeResult.conflicts, `Keep the changes on a branch and merge that: ${branchAdvice}`);
+  const changes = await changedPaths(checkout, checkout.headTree, mergeResult.tree);
+  if (changes.length > 0) await bringHome(checkout, mergeResult.tree, changes, { branchAdvice, isCheckOnly });
   return { changes };
 }
 
@@ -146,19 +147,19 @@ async function toFiles(target: Target, parts: PatchParts, onlyChecks: boolean): 
 async function toBranch(
   target: Target,
   parts: PatchParts,
-  { branch, message, commit, onlyChecks: isCheckOnly }: { branch: string; message: string; commit: string; onlyChecks: boolean },
+  { branch, message, commit, isCheckOnly }: { branch: string; message: string; commit: string; isCheckOnly: boolean },
 ): Promise<Result> {
   const { checkout } = target;
   const onto = parts.base ?? checkout.headTree;
-  const merged = await merge(checkout.git, { onto, ...parts });
-  if ('conflicts' in merged) {
+  const mergeResult = await merge(checkout.git, { onto, ...parts });
+  if ('conflicts' in mergeResult) {
     const hint = `The checkout does not have the commit ${commit.slice(0, 12)}, from which the run started. Fetch it (\`git fetch\`), and try again.`;
-    throw conflicting(target, merged.conflicts, hint);
+    throw conflicting(target, mergeResult.conflicts, hint);
   }
-  const changes = await changedPaths(checkout, onto, merged.tree);
+  const changes = await changedPaths(checkout, onto, mergeResult.tree);
   if (isCheckOnly) return { changes };
   const parent = parts.base === undefined ? checkout.head : commit;
-  return { changes, commit: await commitToBranch(checkout, { name: branch, tree: merged.tree, parent, message }) };
+  return { changes, commit: await commitToBranch(checkout, { name: branch, tree: mergeResult.tree, parent, message }) };
 }
 
 const conflicting = ({ checkout, title }: Target, files: readonly string[], hint: string): AopsError =>
@@ -172,7 +173,7 @@ const conflicting = ({ checkout, title }: Target, files: readonly string[], hint
 function report(
   { terminal }: Context,
   { changes }: Result,
-  { branch, onlyChecks: isCheckOnly }: { branch: string | undefined; onlyChecks: boolean },
+  { branch, isCheckOnly }: { branch: string | undefined; isCheckOnly: boolean },
 ): void {
   const files = pluralize(changes.length, 'file');
   if (changes.length === 0) terminal.note('There is nothing to apply: the checkout already has these changes, or the run made none.');
@@ -181,5 +182,10 @@ function report(
   else terminal.note(`Committed ${files}. Merge them with \`git merge ${shellWord(branch)}\`.`);
 }
 
-const words: Record<ChangedPath['change'], Applied['files'][number]['change']> = { A: 'added', M: 'changed', T: 'changed', D: 'removed' };
-const fileOf = ({ change, name }: ChangedPath): Applied['files'][number] => ({ path: textOf(name), change: words[change] });
+const words: Record<ChangedPath['change'], ApplyResult['files'][number]['change']> = {
+  A: 'added',
+  M: 'changed',
+  T: 'changed',
+  D: 'removed',
+};
+const fileOf = ({ change, name }: ChangedPath): ApplyResult['files'][number] => ({ path: textOf(name), change: words[change] });

@@ -8,7 +8,7 @@ import { type ReceivedDelivery, receiveWebhooks } from '../../client/webhooks/re
 import { secretKey } from '../../client/webhooks/signature.ts';
 import { webhookEventKinds } from '../../interface/webhook-events.ts';
 import { address, eventOption } from './options.ts';
-import { deliveryLine, deliveryObject, type Forwarded, kindOf } from './received.ts';
+import { deliveryLine, deliveryObject, type ForwardResult, kindOf } from './received.ts';
 import { secretOption, signingKeys } from './signing-secret.ts';
 import { temporaryWebhook } from './temporary-webhook.ts';
 
@@ -37,29 +37,29 @@ export default defineCommand({
   ],
   async run(context, input) {
     const secrets = await keys(context, input.secret);
-    const reached = new AbortController();
+    const endController = new AbortController();
     const target = input.forwardTo === undefined ? undefined : forwarder(input.forwardTo);
     const onDelivery = async (delivery: ReceivedDelivery): Promise<number> => {
       const pass = target !== undefined && delivery.verdict.valid && !delivery.duplicate;
-      const forwarded = pass ? await target.forward(delivery) : undefined;
-      await show(context, delivery, forwarded);
-      const isAccepted = forwarded === undefined || ('status' in forwarded && forwarded.status < 300);
-      if (isAccepted && delivery.verdict.valid && !delivery.duplicate && kindOf(delivery) === input.until) reached.abort();
-      return forwarded === undefined ? 204 : 'status' in forwarded ? forwarded.status : 502;
+      const forwardResult = pass ? await target.forward(delivery) : undefined;
+      await show(context, delivery, forwardResult);
+      const isAccepted = forwardResult === undefined || ('status' in forwardResult && forwardResult.status < 300);
+      if (isAccepted && delivery.verdict.valid && !delivery.duplicate && kindOf(delivery) === input.until) endController.abort();
+      return forwardResult === undefined ? 204 : 'status' in forwardResult ? forwardResult.status : 502;
     };
     const receiver = await receiveWebhooks({ port: input.port ?? 0, secrets, clock: context.clock, onDelivery });
     let remove: (() => Promise<void>) | undefined;
     try {
       if (input.subscribe) remove = await temporaryWebhook(context, receiver.url, input.event);
       await announce(context, receiver.url);
-      const either = AbortSignal.any([context.signal, reached.signal]);
+      const either = AbortSignal.any([context.signal, endController.signal]);
       if (!either.aborted) await once(either, 'abort');
     } finally {
       await remove?.();
       await receiver.close();
       await target?.close();
     }
-    if (!reached.signal.aborted && (input.until !== undefined || !isInterrupt(context.signal.reason))) throw context.signal.reason;
+    if (!endController.signal.aborted && (input.until !== undefined || !isInterrupt(context.signal.reason))) throw context.signal.reason;
     return undefined;
   },
 });
@@ -83,10 +83,10 @@ async function announce(context: Context, url: string): Promise<void> {
   else context.terminal.note(`Listening on ${url}. Press Ctrl-C to stop.`);
 }
 
-async function show(context: Context, delivery: ReceivedDelivery, forwarded: Forwarded): Promise<void> {
+async function show(context: Context, delivery: ReceivedDelivery, forwardResult: ForwardResult): Promise<void> {
   const { terminal, clock } = context;
   const at = new Date(clock.now()).toISOString();
-  if (forPrograms(context)) return terminal.json(deliveryObject(delivery, at, forwarded));
+  if (forPrograms(context)) return terminal.json(deliveryObject(delivery, at, forwardResult));
   if (!delivery.verdict.valid) return terminal.warn(`Rejected: ${delivery.verdict.message} ${delivery.verdict.hint}`);
-  await terminal.line(deliveryLine(delivery, at, forwarded, await terminal.out.styles()));
+  await terminal.line(deliveryLine(delivery, at, forwardResult, await terminal.out.styles()));
 }

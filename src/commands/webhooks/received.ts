@@ -19,7 +19,7 @@ interface Event {
   };
 }
 
-export type Forwarded = { status: number } | { problem: string } | undefined;
+export type ForwardResult = { status: number } | { problem: string } | undefined;
 
 /** The event in a body; empty if the body is not a JSON object. */
 function eventOf(body: Buffer): Event {
@@ -32,7 +32,7 @@ export const kindOf = ({ body }: ReceivedDelivery): string => {
   return typeof type === 'string' ? type : 'unknown';
 };
 
-export function deliveryObject(delivery: ReceivedDelivery, at: string, forwarded: Forwarded): object {
+export function deliveryObject(delivery: ReceivedDelivery, at: string, forwardResult: ForwardResult): object {
   const { verdict, duplicate, body } = delivery;
   const names: readonly string[] = webhookHeaders;
   const headers = Object.fromEntries(
@@ -40,7 +40,7 @@ export function deliveryObject(delivery: ReceivedDelivery, at: string, forwarded
   );
   const common = { type: verdict.valid ? 'delivery' : 'refused', received_at: at };
   if (!verdict.valid) return { ...common, reason: verdict.reason, message: verdict.message, hint: verdict.hint };
-  const forward = forwarded === undefined ? {} : { forwarded };
+  const forward = forwardResult === undefined ? {} : { forwarded: forwardResult };
   return {
     ...common,
     id: verdict.id,
@@ -54,7 +54,12 @@ export function deliveryObject(delivery: ReceivedDelivery, at: string, forwarded
 }
 
 /** The time, event, subject and result of a delivery in one line. */
-export function deliveryLine(delivery: ReceivedDelivery, at: string, forwarded: Forwarded, { dim, accent, warning }: Styles): string {
+export function deliveryLine(
+  delivery: ReceivedDelivery,
+  at: string,
+  forwardResult: ForwardResult,
+  { dim, accent, warning }: Styles,
+): string {
   const { data = {} } = eventOf(delivery.body);
   const run = data.run?.id ?? data.run_id;
   const subject = [
@@ -66,7 +71,8 @@ export function deliveryLine(delivery: ReceivedDelivery, at: string, forwarded: 
     data.build?.name,
     data.webhook?.url,
   ].find((value): value is string => typeof value === 'string');
-  const result = forwarded === undefined ? '' : 'status' in forwarded ? `-> ${forwarded.status}` : `-> ${forwarded.problem}`;
+  const result =
+    forwardResult === undefined ? '' : 'status' in forwardResult ? `-> ${forwardResult.status}` : `-> ${forwardResult.problem}`;
   return [
     dim(at.slice(11, 19)),
     accent(sanitizeLine(kindOf(delivery))),

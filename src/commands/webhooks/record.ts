@@ -54,8 +54,8 @@ export const deliveryRecord = (delivery: WebhookDelivery) => ({
 export async function allWebhooks(context: Context): Promise<Webhook[]> {
   const client = await context.client();
   const answer: object = await client.call('listTeamWebhooks', { params: { teamId: context.teamId() } });
-  const named = answer as { webhooks?: Webhook[]; subscriptions?: Webhook[]; data?: Webhook[] };
-  return named.webhooks ?? named.subscriptions ?? named.data ?? [];
+  const response = answer as { webhooks?: Webhook[]; subscriptions?: Webhook[]; data?: Webhook[] };
+  return response.webhooks ?? response.subscriptions ?? response.data ?? [];
 }
 
 /** The webhook of the team with this ID. @throws AopsError `webhook_not_found` (exit 3) */

@@ -17,11 +17,11 @@ export const secretOption = texts(
 
 /** The keys of all secrets; empty if there are none. @throws UsageError for an invalid secret */
 export async function signingKeys(context: Context, sources: readonly string[]): Promise<Uint8Array[]> {
-  const named = await Promise.all(
+  const secrets = await Promise.all(
     sources.map(async (word): Promise<[string, string]> => [await secretText(context, word), `--secret ${word}`]),
   );
   const fallback = context.env[variable];
-  const secretSources: [string, string][] = named.length > 0 || fallback === undefined ? named : [[fallback, `$${variable}`]];
+  const secretSources: [string, string][] = secrets.length > 0 || fallback === undefined ? secrets : [[fallback, `$${variable}`]];
   // A file can contain several secrets, such as both of a rotation.
   return secretSources.flatMap(([text, name]) =>
     text

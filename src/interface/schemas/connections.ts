@@ -49,12 +49,12 @@ export const ConnectionTool = Named('ConnectionTool', {
 export type ConnectionTool = Static<typeof ConnectionTool>;
 
 /** `success` says whether the server answered; `error` why it did not. */
-const Probed = Named('ProbedServer', {
+const ProbeResult = Named('ProbedServer', {
   success: Type.Boolean(),
   tools: Type.Optional(Type.Array(ConnectionTool)),
   error: Type.Optional(Type.String()),
 });
-export type ProbedServer = Static<typeof Probed>;
+export type ProbedServer = Static<typeof ProbeResult>;
 
 /** The URL for a person to open. */
 const AuthorizationUrl = Named('AuthorizationUrl', { authorization_url: Type.String() });
@@ -93,14 +93,14 @@ export const connectionSchemas = {
     response: Connection,
   },
   deleteConnection: { response: Type.Object({ success: Type.Boolean(), message: Type.String() }) },
-  listConnectionTools: { response: Probed },
+  listConnectionTools: { response: ProbeResult },
   probeMcpServer: {
     body: Type.Object({
       server_url: Type.Optional(ServerUrl),
       integration_slug: Type.Optional(Type.String()),
       headers: Type.Optional(HeaderMap),
     }),
-    response: Probed,
+    response: ProbeResult,
   },
   checkMcpOAuth: {
     body: Type.Object({ mcp_server_url: ServerUrl }),

@@ -76,7 +76,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     requireTeam(context, params.teamId);
     const now = isoTime(context.engine.clock.now());
     let shouldWake = false;
-    const created = await context.engine.store.transaction().execute(async (trx) => {
+    const result = await context.engine.store.transaction().execute(async (trx) => {
       const name = await requireFreeName(context, trx, body.name);
       await requireRoomForAgent(trx, context.teamId);
       const source = body.source_build_id ? await requireBuild(context, trx, body.source_build_id) : undefined;
@@ -103,7 +103,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
       return { agent: agentView(agent), build: buildView(build, build.id) };
     });
     if (shouldWake) context.engine.worker.wake();
-    return created;
+    return result;
   },
 
   async getAgent(context, { params }) {

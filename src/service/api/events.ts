@@ -65,10 +65,10 @@ function streamAnswer(context: RequestContext, request: RawRequest, source: Even
   if (request.method === 'HEAD') return { status: 200, headers, body: '' };
   const release = slots.take(context.credentialId);
   const waker = feed.waker(topics);
-  const { signal, allowed } = request;
+  const { signal, isAllowed } = request;
   const logFailure = (error: unknown): void =>
     context.engine.log('error', 'a stream of events failed', { request: context.requestId, ...errorFields(error) });
-  const body = Readable.from(eventStream(source, { waker, signal, heartbeatMilliseconds, allowed, onError: logFailure }), {
+  const body = Readable.from(eventStream(source, { waker, signal, heartbeatMilliseconds, isAllowed, onError: logFailure }), {
     highWaterMark: 1,
   });
   // A reader that does not read must not hold up the shutdown.

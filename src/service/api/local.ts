@@ -86,10 +86,10 @@ export const localRoutes: GroupRoutes<'local'> = {
   async createLocalToken(context, { body }) {
     const secret = newSecret('token');
     const row = await context.engine.store.transaction().execute(async (trx) => {
-      const created = await create(context, trx, 'api_key', body);
-      const { id, created_at } = created;
+      const credential = await create(context, trx, 'api_key', body);
+      const { id, created_at } = credential;
       await insertToken(trx, { hash: secretHash(secret), credential_id: id, created_at, expires_at: null, scopes: null });
-      return created;
+      return credential;
     });
     return { token: credentialView(row, context.engine.clock.now()), secret };
   },
@@ -143,7 +143,7 @@ async function create(
     id: newId(),
     team_id: team.id,
     kind,
-    name: trimmed(body.name),
+    name: trimName(body.name),
     created_at: isoTime(now),
     revoked_at: null,
     scopes: scopesText(body.scopes),
@@ -181,13 +181,13 @@ async function requireKnownTeam(db: Queries, id: string): Promise<TeamRow> {
 }
 
 async function requireFreeName(db: Queries, text: string, ownId?: string): Promise<string> {
-  const name = trimmed(text);
+  const name = trimName(text);
   const holder = await findTeamNamed(db, name);
   if (holder === undefined || holder.id === ownId) return name;
   throw new ServiceError(409, 'team_name_taken', `There is already a team named "${name}" (${holder.id}).`);
 }
 
-function trimmed(name: string): string {
+function trimName(name: string): string {
   if (name.trim() !== '') return name.trim();
   throw new ServiceError(400, 'invalid_request', 'name must not be empty.', { details: [{ path: 'name', message: 'must not be empty' }] });
 }

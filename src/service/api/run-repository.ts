@@ -19,14 +19,14 @@ export const runRepositoryRoutes: Pick<GroupRoutes<'sandboxes'>, 'getRunChanges'
     const { engine } = context;
     const run = await requireRun(context, params.run_id);
     const row = await requireRepository(context, run);
-    if ((await findSandbox(engine.store, context.teamId, run.sandbox_id)) === undefined) throw removed();
+    if ((await findSandbox(engine.store, context.teamId, run.sandbox_id)) === undefined) throw removedError();
     if (row.ready_at === null || row.commit_id === null) throw notReady(run);
     const sandbox = await engine.sandboxes.open(run.sandbox_id);
-    if (sandbox === undefined) throw removed();
-    const compared = engine.repositories.changes(sandbox, row.commit_id, context.lifetime.signal);
-    const { tree, files, nested, patchSize } = await compared.catch(async (error: unknown) => {
+    if (sandbox === undefined) throw removedError();
+    const comparison = engine.repositories.changes(sandbox, row.commit_id, context.lifetime.signal);
+    const { tree, files, nestedRepositories, patchSize } = await comparison.catch(async (error: unknown) => {
       // It was removed while it was being read.
-      throw (await findSandbox(engine.store, context.teamId, run.sandbox_id)) === undefined ? removed() : error;
+      throw (await findSandbox(engine.store, context.teamId, run.sandbox_id)) === undefined ? removedError() : error;
     });
     const grant = { kind: 'run_patch' as const, sandboxId: sandbox.id, tree };
     return {
@@ -35,7 +35,7 @@ export const runRepositoryRoutes: Pick<GroupRoutes<'sandboxes'>, 'getRunChanges'
         tree,
         files: files.slice(0, maxFiles).map(changedFileView),
         total_files: files.length,
-        nested_repositories: nested,
+        nested_repositories: nestedRepositories,
         patch_url: files.length === 0 ? null : signedUrl(context, grant).url,
         patch_size: patchSize,
       },
@@ -76,7 +76,7 @@ async function requireRepository({ engine }: RequestContext, run: RunRow): Promi
   return row;
 }
 
-const removed = (): ServiceError =>
+const removedError = (): ServiceError =>
   new ServiceError(404, 'sandbox_not_found', 'The sandbox of this run has been removed, with the changes that the run made.');
 
 const notReady = (run: RunRow): ServiceError =>

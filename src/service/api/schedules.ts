@@ -15,12 +15,12 @@ export const scheduleRoutes: GroupRoutes<'schedules'> = {
 
   async createSchedule(context, { params, body }) {
     const { engine, credentialId } = context;
-    const created = await engine.store.transaction().execute(async (trx) => {
+    const schedule = await engine.store.transaction().execute(async (trx) => {
       const agent = await requireAgent(context, trx, params.agent_id);
       return scheduleView(await createSchedule(engine, trx, agent, body, credentialId), agent);
     });
     engine.worker.wake();
-    return created;
+    return schedule;
   },
 
   async updateSchedule(context, { params, body }) {

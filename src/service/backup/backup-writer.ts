@@ -14,11 +14,11 @@ import type { TarEntry } from './tar-entry.ts';
 import { TarWriter } from './tar-writer.ts';
 
 /** Links of a sandbox by name. */
-type Links = Map<string, { target: string; modified: number }>;
+type Links = Map<string, { target: string; modifiedAt: number }>;
 
 interface FileFacts {
   /** The SHA-256 that it should have. */
-  expected?: string;
+  expectedDigest?: string;
   /** Whether a run may have written it. */
   inSandbox?: boolean;
 }
@@ -69,7 +69,7 @@ export class BackupWriter {
     for (const name of keyNames) yield* this.#file(name, path.join(directory, name));
     for await (const { id, runId, sha256 } of contents.runFiles()) {
       const name = `files/${runId}/${id}`;
-      yield* this.#file(name, path.join(directory, name), { expected: sha256 });
+      yield* this.#file(name, path.join(directory, name), { expectedDigest: sha256 });
     }
     for await (const id of contents.sandboxes()) if (!open.has(id)) yield* this.#sandbox(id);
   }
@@ -87,7 +87,7 @@ export class BackupWriter {
     const stats = lstatSync(place, { throwIfNoEntry: false });
     // Folders are created when they are needed, and anything can disappear from the sandbox of an active run.
     if (!stats?.isDirectory()) return;
-    yield* this.#add({ name, type: 'folder', size: 0, mode: 0o700, modified: stats.mtimeMs / 1_000 });
+    yield* this.#add({ name, type: 'folder', size: 0, mode: 0o700, modifiedAt: stats.mtimeMs / 1_000 });
     for (const entry of this.#listing(name, place)) {
       const entryName = `${name}/${entry.name}`;
       if (!isUtf8(entry.name)) this.#report(entryName, 'its name is not valid UTF-8, so it is left out');
@@ -113,7 +113,7 @@ export class BackupWriter {
     try {
       const target = readlinkSync(place, { encoding: 'buffer' });
       if (!isUtf8(target)) this.#report(name, 'it is a link to a name that is not valid UTF-8, so it is left out');
-      else links.set(name, { target: target.toString(), modified: lstatSync(place).mtimeMs / 1_000 });
+      else links.set(name, { target: target.toString(), modifiedAt: lstatSync(place).mtimeMs / 1_000 });
     } catch (error) {
       this.#report(name, reasonOf(error));
     }
@@ -128,7 +128,7 @@ export class BackupWriter {
     }
   }
 
-  async *#file(name: string, place: string, { expected, inSandbox = false }: FileFacts = {}): AsyncGenerator<Buffer> {
+  async *#file(name: string, place: string, { expectedDigest, inSandbox = false }: FileFacts = {}): AsyncGenerator<Buffer> {
     let descriptor: number;
     try {
       descriptor = openForCopy(place);
@@ -147,11 +147,11 @@ export class BackupWriter {
       const bytes = fileBytes(descriptor, stats.size, () => {
         isShort = true;
       });
-      const entry: TarEntry = { name, type: 'file', size: stats.size, mode: modeOf(stats.mode), modified: stats.mtimeMs / 1_000 };
+      const entry: TarEntry = { name, type: 'file', size: stats.size, mode: modeOf(stats.mode), modifiedAt: stats.mtimeMs / 1_000 };
       yield* this.#add(entry, this.#measure(bytes, hash));
       const sum = hash.digest('hex');
       if (isShort) this.#report(name, 'it became shorter while it was being read, so its end consists of zeros');
-      else if (expected !== undefined && sum !== expected) this.#report(name, 'it had been changed on the disk');
+      else if (expectedDigest !== undefined && sum !== expectedDigest) this.#report(name, 'it had been changed on the disk');
       this.#checksumLines.push(sumLine(sum, name));
       this.#progress.files += 1;
     } finally {
@@ -169,8 +169,8 @@ export class BackupWriter {
 
   async *#text(name: string, text: string): AsyncGenerator<Buffer> {
     const bytes = Buffer.from(text);
-    const modified = Date.parse(this.#directory.createdAt) / 1_000;
-    yield* this.#add({ name, type: 'file', size: bytes.length, mode: 0o600, modified }, bytes.length === 0 ? [] : [bytes]);
+    const modifiedAt = Date.parse(this.#directory.createdAt) / 1_000;
+    yield* this.#add({ name, type: 'file', size: bytes.length, mode: 0o600, modifiedAt }, bytes.length === 0 ? [] : [bytes]);
     if (name !== sumsName) this.#checksumLines.push(sumLine(createHash('sha256').update(bytes).digest('hex'), name));
   }
 

@@ -32,8 +32,8 @@ export function faultyLinks(links: ReadonlyMap<string, string>): Map<string, Lin
 
 /** The path at which a link ends, whether it exists or not. */
 function endOf(link: string, links: ReadonlyMap<string, string>, ends: Map<string, End>, hops: number): End {
-  const cached = ends.get(link);
-  if (cached !== undefined) return cached;
+  const cachedEnd = ends.get(link);
+  if (cachedEnd !== undefined) return cachedEnd;
   if (hops >= maxHops) return tooLong;
   // A link that leads back here while it is being followed is part of a loop.
   ends.set(link, loop);

@@ -81,9 +81,9 @@ class BackupReader {
 
   /** It may contain one line for each file that has been read, and no more. */
   async #readSums(entry: ReadEntry): Promise<Map<string, string>> {
-    let expected = 0;
-    for (const [name, sum] of this.#checksums) expected += Buffer.byteLength(sumLine(sum, name));
-    if (entry.size > expected) throw damagedBackup('it contains more checksums than files');
+    let indexSize = 0;
+    for (const [name, sum] of this.#checksums) indexSize += Buffer.byteLength(sumLine(sum, name));
+    if (entry.size > indexSize) throw damagedBackup('it contains more checksums than files');
     return parseSums((await wholeContent(entry)).toString('utf8'));
   }
 
@@ -116,7 +116,7 @@ class BackupReader {
   }
 
   async #file(entry: ReadEntry): Promise<void> {
-    const { name, mode, modified } = entry;
+    const { name, mode, modifiedAt } = entry;
     this.#requireSpace(entry);
     const hash = createHash('sha256');
     // Only a new file: nothing is overwritten.
@@ -127,7 +127,7 @@ class BackupReader {
         this.#progress.bytes += chunk.length;
         if (descriptor !== undefined) this.#tryWrite(name, () => writeAll(descriptor, chunk));
       }
-      if (descriptor !== undefined) futimesSync(descriptor, modified, modified);
+      if (descriptor !== undefined) futimesSync(descriptor, modifiedAt, modifiedAt);
     } finally {
       if (descriptor !== undefined) closeSync(descriptor);
     }

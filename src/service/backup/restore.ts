@@ -35,8 +35,8 @@ export async function restoreBackup(
   progress: ReadProgress,
   signal: AbortSignal,
 ): Promise<BackupInfo> {
-  const created = new Set<string>();
-  const unlock = await claim(dataDirectory, created, signal);
+  const createdFolders = new Set<string>();
+  const unlock = await claim(dataDirectory, createdFolders, signal);
   const folder = path.join(dataDirectory, restoringFolder);
   const unpackFolder = path.join(folder, unpackedFolder);
   const placedNames: string[] = [];
@@ -64,18 +64,18 @@ export async function restoreBackup(
     await rm(unpackFolder, { recursive: true, force: true });
     unlock();
     // These are not removed if they contain anything, such as the lock of another restore.
-    for (const place of [folder, ...created]) await rmdir(place).catch(() => undefined);
+    for (const place of [folder, ...createdFolders]) await rmdir(place).catch(() => undefined);
   }
 }
 
 /**
  * Creates the directory if necessary, and takes the lock in it. A restore that was killed or that ends at this moment does not prevent it.
- * @param created receives the folders that were created, the innermost first
+ * @param createdFolders receives the folders that were created, the innermost first
  */
-async function claim(dataDirectory: string, created: Set<string>, signal: AbortSignal): Promise<Unlock> {
+async function claim(dataDirectory: string, createdFolders: Set<string>, signal: AbortSignal): Promise<Unlock> {
   const folder = path.join(dataDirectory, restoringFolder);
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    for (const place of missingFolders(dataDirectory)) created.add(place);
+    for (const place of missingFolders(dataDirectory)) createdFolders.add(place);
     await makeDataDirectory(dataDirectory);
     try {
       await remainsOfRestore(dataDirectory);

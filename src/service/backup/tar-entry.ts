@@ -11,7 +11,7 @@ export interface TarEntry {
   /** Permission bits. */
   mode: number;
   /** Seconds since the epoch. */
-  modified: number;
+  modifiedAt: number;
   /** Where a link leads. */
   target?: string;
 }

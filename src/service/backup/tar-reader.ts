@@ -116,14 +116,14 @@ function entryOf(header: Header): TarEntry {
   if (!Number.isSafeInteger(size) || (pax?.size !== undefined && pax.size !== String(size)))
     throw damagedBackup('it contains an entry without a valid size');
   if (type !== 'file' && size !== 0) throw damagedBackup(`it contains a ${type} with content`);
-  const modified = Number(pax?.mtime ?? mtime.getTime() / 1_000);
+  const modifiedAt = Number(pax?.mtime ?? mtime.getTime() / 1_000);
   return {
     // Other programs mark folders with a slash at the end.
     name: header.name.replace(/\/$/, ''),
     type,
     size,
     mode,
-    modified: Number.isFinite(modified) ? modified : 0,
+    modifiedAt: Number.isFinite(modifiedAt) ? modifiedAt : 0,
     ...(type === 'link' ? { target: header.linkname ?? '' } : {}),
   };
 }

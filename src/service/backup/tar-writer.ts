@@ -67,8 +67,8 @@ export class TarWriter {
   }
 }
 
-function headerOf({ name, type, size, mode, modified, target }: TarEntry): Parameters<ReturnType<typeof pack>['entry']>[0] {
-  const seconds = Math.floor(modified);
+function headerOf({ name, type, size, mode, modifiedAt, target }: TarEntry): Parameters<ReturnType<typeof pack>['entry']>[0] {
+  const seconds = Math.floor(modifiedAt);
   const isInRange = seconds >= 0 && seconds <= latestTime;
   return {
     name,

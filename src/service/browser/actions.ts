@@ -224,15 +224,15 @@ const readAll = (elements: Locator, attribute: string | undefined): Promise<(str
     : elements.evaluateAll((nodes, name) => nodes.map((node) => node.getAttribute(name)), attribute);
 
 async function download(session: BrowserSession, selector: string, timeoutMs: number): Promise<ActionOutcome> {
-  let expected: Promise<Download> | undefined;
+  let pendingDownload: Promise<Download> | undefined;
   await onElement(session, selector, timeoutMs, async (element) => {
-    expected = session.page.waitForEvent('download', { timeout: timeoutMs });
+    pendingDownload = session.page.waitForEvent('download', { timeout: timeoutMs });
     // Its failure is handled below, after that of the click.
-    expected.catch(() => undefined);
+    pendingDownload.catch(() => undefined);
     await element.click({ timeout: timeoutMs });
   });
   try {
-    return { download: (await expected) as Download };
+    return { download: (await pendingDownload) as Download };
   } catch (error) {
     throw actionProblem(`\`${selector}\` did not start a download`, error, timeoutMs);
   }

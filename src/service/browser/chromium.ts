@@ -8,7 +8,7 @@ import { ServiceError } from '../errors.ts';
 export type BrowsePolicy = 'on' | 'public' | 'off';
 
 /** Whether runs can open pages, and with which browser. */
-export interface Browsing {
+export interface BrowserOptions {
   policy: BrowsePolicy;
   /** The path of a Chromium; by default, one is searched for. */
   executable?: string;
@@ -22,7 +22,7 @@ export interface Browsing {
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome', 'msedge', 'microsoft-edge'];
 
 /** The executable of the browser. Throws ServiceError 400 `no_browser`, which explains what to do. */
-export async function findChromium({ executable, searchPath, places = usualPlaces() }: Browsing): Promise<string> {
+export async function findChromium({ executable, searchPath, places = usualPlaces() }: BrowserOptions): Promise<string> {
   if (executable !== undefined) {
     if (await isProgram(executable)) return executable;
     throw noBrowser(`the program ${executable} from AOPS_CHROMIUM or --chromium does not exist`);

@@ -22,14 +22,14 @@ export interface LaunchOptions extends Omit<ContextOptions, 'executablePath' | '
   profile: string;
 }
 
-export interface Launched {
+export interface LaunchedBrowser {
   context: BrowserContext;
   /** Undefined on systems without a shell, where only the library ends the browser. */
   keeper: Keeper | undefined;
 }
 
 /** Throws ServiceError 400 `browse_failed`. */
-export async function launchChromium({ executable, searchPath, profile, ...options }: LaunchOptions): Promise<Launched> {
+export async function launchChromium({ executable, searchPath, profile, ...options }: LaunchOptions): Promise<LaunchedBrowser> {
   const { chromium } = await import('playwright-core');
   const keeper = await startKeeper().catch(() => undefined);
   try {
@@ -58,7 +58,7 @@ export async function launchChromium({ executable, searchPath, profile, ...optio
 }
 
 /** Ends a browser; kills it if it does not end on its own. */
-export async function endChromium({ context, keeper }: Launched, kill: () => void): Promise<void> {
+export async function endChromium({ context, keeper }: LaunchedBrowser, kill: () => void): Promise<void> {
   const closed = context.close().catch(() => undefined);
   const timer = setTimeout(kill, endTime);
   await closed;

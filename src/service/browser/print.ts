@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { orAborted } from '../../base/abort.ts';
 import { ServiceError } from '../errors.ts';
-import { type Browsing, findChromium } from './chromium.ts';
+import { type BrowserOptions, findChromium } from './chromium.ts';
 import { endChromium, launchChromium } from './launch.ts';
 
 /** The time limit for printing, in milliseconds. */
@@ -18,7 +18,7 @@ let last: Promise<unknown> = Promise.resolve();
  * The PDF of an HTML page, on A4. Throws ServiceError 409 `pdf_unavailable`, which explains what to do.
  * @param signal aborted when the client has left, so that the next page can be printed
  */
-export async function printPdf(browsing: Browsing, html: string, signal: AbortSignal): Promise<Buffer> {
+export async function printPdf(browsing: BrowserOptions, html: string, signal: AbortSignal): Promise<Buffer> {
   const executable = await findChromium(browsing).catch((error: unknown) => {
     throw error instanceof ServiceError ? unavailable(error.message) : error;
   });
@@ -34,12 +34,12 @@ async function print(options: { executable: string; searchPath: string; html: st
   signal.throwIfAborted();
   const profile = await mkdtemp(path.join(tmpdir(), 'aops-print-'));
   try {
-    const launched = await launchChromium({ executable, searchPath, profile, javaScriptEnabled: false, offline: true }).catch(
+    const browser = await launchChromium({ executable, searchPath, profile, javaScriptEnabled: false, offline: true }).catch(
       (error: unknown) => {
         throw error instanceof ServiceError ? unavailable(error.message) : error;
       },
     );
-    const { context, keeper } = launched;
+    const { context, keeper } = browser;
     const kill = (): void => void (keeper === undefined ? context.close().catch(() => undefined) : keeper.signal('KILL'));
     const timer = setTimeout(kill, printTime);
     signal.addEventListener('abort', kill, { once: true });
@@ -57,7 +57,7 @@ async function print(options: { executable: string; searchPath: string; html: st
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', kill);
-      await endChromium(launched, kill);
+      await endChromium(browser, kill);
     }
   } finally {
     await rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }).catch(() => undefined);

@@ -6,7 +6,7 @@
 import { lookup } from 'node:dns/promises';
 import { type AddressInfo, connect, isIP, type Socket } from 'node:net';
 import { isPublic } from '../addresses.ts';
-import { HostNotAllowedError, unbracketed } from '../outbound/guarded-lookup.ts';
+import { HostNotAllowedError, withoutBrackets } from '../outbound/guarded-lookup.ts';
 import { closer, createProxy } from '../outbound/proxy.ts';
 
 export interface PublicProxy {
@@ -29,10 +29,10 @@ export interface ProxyOptions {
 export async function startPublicProxy({ resolve = addressesOf, isAllowed = isPublic }: ProxyOptions = {}): Promise<PublicProxy> {
   const refusedHosts = new Set<string>();
   const server = createProxy(async (host, port) => {
-    const addresses = await resolve(unbracketed(host));
+    const addresses = await resolve(withoutBrackets(host));
     const [first] = addresses;
     // A single private address is enough to distrust the name.
-    if (first !== undefined && addresses.every(isAllowed)) return connected(first, port);
+    if (first !== undefined && addresses.every(isAllowed)) return openSocket(first, port);
     const name = port === 80 || port === 443 ? host : `${host}:${port}`;
     if (first !== undefined && refusedHosts.size < maxRefused) refusedHosts.add(name);
     throw new HostNotAllowedError(`${name} is unknown or not a public address.`);
@@ -42,7 +42,7 @@ export async function startPublicProxy({ resolve = addressesOf, isAllowed = isPu
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, refusedHosts, close };
 }
 
-function connected(host: string, port: number): Promise<Socket> {
+function openSocket(host: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });
     // Errors after the connection are those of its user, who learns of them from its end.

@@ -14,12 +14,12 @@ import { ServiceError } from '../errors.ts';
 import { withinTime } from '../outbound/within-time.ts';
 import type { Keeper } from '../sandbox/keeper.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { type Browsing, findChromium } from './chromium.ts';
+import { type BrowserOptions, findChromium } from './chromium.ts';
 import { endChromium, launchChromium, startTime } from './launch.ts';
 import { browseFailed } from './problems.ts';
 
 export interface SessionOptions {
-  browsing: Browsing;
+  browsing: BrowserOptions;
   sandbox: Sandbox;
   signal: AbortSignal;
 }
@@ -158,12 +158,12 @@ export class BrowserSession {
    * stalled for `timeoutMs`, 413 `file_too_large` when it exceeds `limit` bytes.
    */
   async waitForDownload(download: Download, { timeoutMs, limit }: { timeoutMs: number; limit: number }): Promise<void> {
-    const ended = download.failure().then((failure) => ({ failure }));
-    ended.catch(() => undefined);
+    const downloadEnd = download.failure().then((failure) => ({ failure }));
+    downloadEnd.catch(() => undefined);
     const before = await sizeOf(this.#folders.downloads);
     let [size, sizeTime] = [before, steadyTime(systemClock)];
     for (;;) {
-      const end = await Promise.race([ended, systemClock.sleep(downloadPoll, this.#signal).then(() => undefined)]);
+      const end = await Promise.race([downloadEnd, systemClock.sleep(downloadPoll, this.#signal).then(() => undefined)]);
       if (end?.failure === null) return;
       if (end !== undefined) throw browseFailed(`the download failed: ${end.failure}`);
       const now = await sizeOf(this.#folders.downloads);
@@ -239,11 +239,11 @@ export class BrowserSession {
    */
   async wait<T>(check: (page: Page) => Promise<T>): Promise<T> {
     for (;;) {
-      const turned = this.#pageChange.promise.then(() => undefined);
-      const checked = check(this.#page).then((value) => ({ value }));
-      const first = await Promise.race([checked, turned]);
+      const pageChange = this.#pageChange.promise.then(() => undefined);
+      const checkResult = check(this.#page).then((value) => ({ value }));
+      const first = await Promise.race([checkResult, pageChange]);
       if (first !== undefined) return first.value;
-      checked.catch(() => undefined);
+      checkResult.catch(() => undefined);
     }
   }
 
@@ -300,7 +300,7 @@ interface Parts {
   proxy: { refusedHosts: ReadonlySet<string>; close(): Promise<void> } | undefined;
 }
 
-async function start(executable: string, browsing: Browsing, sandbox: Sandbox): Promise<Parts> {
+async function start(executable: string, browsing: BrowserOptions, sandbox: Sandbox): Promise<Parts> {
   const folders = await makeFolders(sandbox);
   const proxy = browsing.policy === 'public' ? await (await import('./public-proxy.ts')).startPublicProxy() : undefined;
   try {

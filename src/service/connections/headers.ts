@@ -31,8 +31,8 @@ const reservedNames =
 export function changedHeaders(before: StoredHeaders, input: HeaderInput | null | undefined): StoredHeaders {
   if (input === undefined) return before;
   if (input === null) return { plain: {}, secret: {} };
-  const plain = input.plaintext === undefined ? before.plain : checked(input.plaintext, 'plaintext');
-  const secret = input.secret === undefined ? before.secret : checked(withStoredValues(input.secret, before.secret), 'secret');
+  const plain = input.plaintext === undefined ? before.plain : checkHeaders(input.plaintext, 'plaintext');
+  const secret = input.secret === undefined ? before.secret : checkHeaders(withStoredValues(input.secret, before.secret), 'secret');
   const names = [...Object.keys(plain), ...Object.keys(secret)].map((name) => name.toLowerCase());
   const duplicate = names.find((name, index) => names.indexOf(name) < index);
   if (duplicate !== undefined) throw invalidHeader(`headers.${duplicate}`, 'appears twice');
@@ -55,7 +55,7 @@ function withStoredValues(input: HeaderSet, before: HeaderSet): HeaderSet {
   );
 }
 
-function checked(headers: HeaderSet, part: 'plaintext' | 'secret'): HeaderSet {
+function checkHeaders(headers: HeaderSet, part: 'plaintext' | 'secret'): HeaderSet {
   for (const [name, value] of Object.entries(headers)) {
     const path = `headers.${part}.${name}`;
     if (!token.test(name)) throw invalidHeader(`headers.${part}`, `has an invalid header name: ${JSON.stringify(name.slice(0, 100))}`);

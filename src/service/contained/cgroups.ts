@@ -128,8 +128,8 @@ export function parseGroups(text: string): Map<string, string> {
 }
 
 async function placesIn(groups: ReadonlyMap<string, string>): Promise<Place[]> {
-  const unified = groups.get('');
-  const place = unified === undefined ? undefined : await unifiedPlace('/sys/fs/cgroup', unified);
+  const unifiedGroup = groups.get('');
+  const place = unifiedGroup === undefined ? undefined : await unifiedPlace('/sys/fs/cgroup', unifiedGroup);
   if (place !== undefined) return [place];
   const files: Record<Controller, string> = { memory: 'memory.limit_in_bytes', pids: 'pids.max' };
   const places: Place[] = [];

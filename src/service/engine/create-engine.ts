@@ -1,7 +1,7 @@
 /** Builds the engine from the options of the service. */
 import { join } from 'node:path';
 import { SingleFlight } from '../../base/single-flight.ts';
-import type { BrowsePolicy, Browsing } from '../browser/chromium.ts';
+import type { BrowsePolicy, BrowserOptions } from '../browser/chromium.ts';
 import { Containment, type ExecSetting } from '../contained/containment.ts';
 import { FileStore } from '../files/file-store.ts';
 import { errorFields } from '../log.ts';
@@ -37,7 +37,7 @@ export interface EngineOptions {
   /** PATH of those commands, also searched for a browser. By default, the folders of the system. They get nothing else of the environment. */
   commandPath?: string;
   /** Whether runs may browse. By default, the policy is `off`, and the browser is a Chromium found on this machine. */
-  browsing?: { policy: BrowsePolicy } & Partial<Browsing>;
+  browsing?: { policy: BrowsePolicy } & Partial<BrowserOptions>;
   /** Runs executed at the same time by this process. By default, the most that any plan allows a team. */
   runConcurrency?: number;
   /** Milliseconds for which the files of a run are kept after its end. By default, they are kept for ever. */

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { SingleFlight } from '../../base/single-flight.ts';
-import type { Browsing } from '../browser/chromium.ts';
+import type { BrowserOptions } from '../browser/chromium.ts';
 import type { StoredOAuth } from '../connections/secrets.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { Log } from '../log.ts';
@@ -60,7 +60,7 @@ export interface HasRunPolicy {
   /** Whether runs may execute commands, and what confines them. */
   readonly containment: Launcher;
   /** Whether runs may browse, and with which browser. */
-  readonly browsing: Browsing;
+  readonly browsing: BrowserOptions;
 }
 
 export interface HasRunConcurrency {

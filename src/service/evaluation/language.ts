@@ -5,7 +5,7 @@
  */
 import { parseDuration } from '../../base/duration.ts';
 import { markPattern, maskQuotes, type Quote, quoteAt, unmask } from '../words/quotes.ts';
-import { normalized } from '../words/statements.ts';
+import { normalize } from '../words/statements.ts';
 
 export const severities = ['critical', 'medium', 'low'] as const;
 export type Severity = (typeof severities)[number];
@@ -42,7 +42,7 @@ const finalMark = new RegExp(`${markPattern}$`);
 /** Reads a description. */
 export function readDemand(description: string): Demand {
   const quotes: Quote[] = [];
-  const { severity, rest: sentences } = takeSeverity(maskQuotes(normalized(description), quotes, ['"', '\u201c']));
+  const { severity, rest: sentences } = takeSeverity(maskQuotes(normalize(description), quotes, ['"', '\u201c']));
   const checks: Check[] = [];
   const unclearClauses: string[] = [];
   let previous = '';
@@ -218,10 +218,10 @@ function timesCalled(not: boolean, how: string | undefined, times: string | unde
 const units: Record<string, string> = { second: 's', minute: 'm', hour: 'h', day: 'd' };
 
 function durationCheck(text: string | undefined, bound: 'at most' | 'at least'): Check | undefined {
-  const abbreviated = (text ?? '').replace(
+  const abbreviatedText = (text ?? '').replace(
     /(\d+(?:\.\d+)?) ?(second|minute|hour|day)s?/gi,
     (_, amount: string, unit: string) => `${amount}${units[unit.toLowerCase()]}`,
   );
-  const milliseconds = parseDuration(abbreviated.replaceAll(' ', ''));
+  const milliseconds = parseDuration(abbreviatedText.replaceAll(' ', ''));
   return milliseconds === undefined ? undefined : { kind: 'duration', milliseconds, bound };
 }

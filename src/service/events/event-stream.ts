@@ -14,7 +14,7 @@ export interface StreamOptions {
   /** Milliseconds between two comments that keep the connection open. */
   heartbeatMilliseconds: number;
   /** Whether the reader is still allowed to read. */
-  allowed: () => Promise<boolean>;
+  isAllowed: () => Promise<boolean>;
   /** Called when the source fails. The stream then ends, and the reader can reconnect. */
   onError: (error: unknown) => void;
 }
@@ -35,8 +35,8 @@ export async function* eventStream(source: EventSource, options: StreamOptions):
 }
 
 async function* pieces(source: EventSource, options: StreamOptions): AsyncGenerator<string, void, undefined> {
-  const { waker, signal, heartbeatMilliseconds, allowed } = options;
-  while (!signal.aborted && (await allowed())) {
+  const { waker, signal, heartbeatMilliseconds, isAllowed } = options;
+  while (!signal.aborted && (await isAllowed())) {
     waker.reset();
     const events = source.poll();
     for (;;) {
@@ -45,10 +45,10 @@ async function* pieces(source: EventSource, options: StreamOptions): AsyncGenera
       if (done === true) break;
       yield eventText(value);
       // A slow reader might still be reading after its permission has ended.
-      if (signal.aborted || !(await allowed())) break;
+      if (signal.aborted || !(await isAllowed())) break;
     }
     while (!signal.aborted && !(await waker.next(signal, heartbeatMilliseconds))) {
-      if (signal.aborted || !(await allowed())) break;
+      if (signal.aborted || !(await isAllowed())) break;
       yield ':\n\n';
     }
   }

@@ -32,14 +32,14 @@ export class FileStore {
   /** Takes all files of a run out of use immediately, and returns a function that removes them. */
   async putAside(runId: string): Promise<() => Promise<void>> {
     const removedPath = join(this.#root, `${runId}.removed`);
-    const existed = await rename(join(this.#root, runId), removedPath).then(
+    const hasFiles = await rename(join(this.#root, runId), removedPath).then(
       () => true,
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT') throw error;
         return false;
       },
     );
-    return async () => void (existed && (await rm(removedPath, { recursive: true, force: true, maxRetries: 3 })));
+    return async () => void (hasFiles && (await rm(removedPath, { recursive: true, force: true, maxRetries: 3 })));
   }
 
   /** Removes files that were put aside and that a crash has left behind. */

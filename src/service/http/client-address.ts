@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { UsageError } from '../../base/errors.ts';
 import { holderOf, isIn, type Network, parseAddress, parseNetwork } from '../addresses.ts';
 
-export interface Received {
+export interface ReceivedRequest {
   socket: { remoteAddress?: string | undefined };
   headers?: IncomingHttpHeaders;
 }
@@ -37,7 +37,7 @@ export class TrustedProxies {
   }
 
   /** The address of the client that sent a request; `unknown` when its connection is already closed. */
-  clientAddress({ socket, headers = {} }: Received): string {
+  clientAddress({ socket, headers = {} }: ReceivedRequest): string {
     const { address: peer, isTrusted } = this.#peer(socket.remoteAddress ?? '');
     if (!isTrusted) return peer;
     const lists = [xForwardedFor(headers['x-forwarded-for']), forwardedFor(headers.forwarded)].filter((list) => list !== undefined);
@@ -47,7 +47,7 @@ export class TrustedProxies {
   }
 
   /** The client as counted by limits: the network whose addresses all belong to one client. See `holderOf`. */
-  client(request: Received): string {
+  client(request: ReceivedRequest): string {
     return this.#peer(this.clientAddress(request)).holder;
   }
 

@@ -75,12 +75,12 @@ export interface RawRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** Whether the request has an Idempotency-Key: only an answer that is not a stream can be stored under it. */
-  readonly keyed: boolean;
+  readonly hasKey: boolean;
   /** Aborted when the client disconnects or the service stops. */
   readonly signal: AbortSignal;
   readonly call: CallOperation;
   /** Whether the caller still has permission: its token may expire or be revoked while it is answered. */
-  readonly allowed: () => Promise<boolean>;
+  readonly isAllowed: () => Promise<boolean>;
   readonly streams: Streams;
 }
 

@@ -8,7 +8,7 @@ import type { UrlSigner } from '../signed-urls.ts';
 import type { Tokens } from '../store/access/token-cache.ts';
 import type { IdempotencyKeys } from '../store/idempotency/idempotency-keys.ts';
 import type { Answer } from './answer.ts';
-import type { Received, TrustedProxies } from './client-address.ts';
+import type { ReceivedRequest, TrustedProxies } from './client-address.ts';
 import type { RawHandler, RequestContext, Streams } from './context.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { HttpLimits } from './limits.ts';
@@ -56,7 +56,8 @@ export interface Exchange {
 export const isAddress = (caller: string): boolean => caller.startsWith('address ');
 
 /** The address of a request, as the caller for limits. */
-export const addressOf = ({ proxies }: Pick<HttpParts, 'proxies'>, request: Received): string => `address ${proxies.client(request)}`;
+export const addressOf = ({ proxies }: Pick<HttpParts, 'proxies'>, request: ReceivedRequest): string =>
+  `address ${proxies.client(request)}`;
 
 /** A handler whose input has been checked against the operation's schemas. */
 export type AnyHandler = (context: RequestContext, input: { params: unknown; query: unknown; body: unknown }) => Promise<unknown>;

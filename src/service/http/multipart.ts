@@ -86,7 +86,7 @@ export class MultipartReader {
 
   #begin(name: string | undefined, content: BusboyFileStream, filename: string | undefined): void {
     if (name === undefined) this.#fail(unreadable());
-    const part = { name: unescaped(name ?? ''), isFile: filename !== undefined };
+    const part = { name: unescapeText(name ?? ''), isFile: filename !== undefined };
     this.#parts.push([part, noBytes]);
     content.on('data', (bytes: Buffer) => this.#parts.push([part, bytes]));
     // A truncated part is also reported for the whole form.
@@ -99,7 +99,7 @@ export class MultipartReader {
 }
 
 /** Reverses the escaping of names in form data by the HTML standard. */
-const unescaped = (text: string): string => text.replaceAll(/%22/g, '"').replaceAll(/%0d/gi, '\r').replaceAll(/%0a/gi, '\n');
+const unescapeText = (text: string): string => text.replaceAll(/%22/g, '"').replaceAll(/%0d/gi, '\r').replaceAll(/%0a/gi, '\n');
 
 const unreadable = (): ServiceError =>
   new ServiceError(

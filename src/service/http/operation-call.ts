@@ -13,14 +13,14 @@ export async function callOperation(
   context: RequestContext,
   { id, params }: Match,
   search: URLSearchParams,
-  received: unknown,
+  receivedBody: unknown,
 ): Promise<Reply<unknown>> {
   const { query: querySchema, body: bodySchema } = schemasOf(id);
   const query = readQuery(querySchema, search);
   let body: unknown;
   if (bodySchema !== undefined) {
     // A body without required members may be left out.
-    body = received === undefined && !hasRequired(bodySchema) ? {} : received;
+    body = receivedBody === undefined && !hasRequired(bodySchema) ? {} : receivedBody;
     check(bodySchema, body, 'body');
   }
   const result = await handlerOf(id)(context, { params, query, body });

@@ -17,7 +17,7 @@ export interface OwnNames {
 }
 
 /** What a request says about where it was sent. */
-export interface Addressed {
+export interface RequestAddress {
   /** The request target (RFC 9112 section 3.2). */
   url?: string | undefined;
   headers: { host?: string | undefined; origin?: string | undefined };
@@ -27,7 +27,7 @@ export interface Addressed {
  * The origin that a request was sent to, such as `http://127.0.0.1:4010`.
  * Throws 400 `invalid_request` for a host that is malformed, 403 `host_not_allowed` or `origin_not_allowed`.
  */
-export type OriginCheck = (request: Addressed) => string;
+export type OriginCheck = (request: RequestAddress) => string;
 
 interface ParsedHost {
   name: string;
@@ -40,11 +40,11 @@ export function originCheck({ scheme, host, publicUrl, names = [] }: OwnNames): 
   const otherNames = [...names, ...(externalUrl === undefined ? [] : [externalUrl.hostname])];
   const acceptsAnyName = isWildcard(host) && otherNames.length === 0;
   const ownName = isIP(host) === 6 ? `[${host}]` : host.toLowerCase();
-  const allowed = new Set([...loopback, ...(isWildcard(host) ? [] : [ownName]), ...otherNames.map((name) => name.toLowerCase())]);
+  const allowedHosts = new Set([...loopback, ...(isWildcard(host) ? [] : [ownName]), ...otherNames.map((name) => name.toLowerCase())]);
   return ({ url = '', headers }) => {
     const target = parseHost(scheme, absoluteAuthority(url) ?? headers.host ?? '');
     if (target === undefined) throw new ServiceError(400, 'invalid_request', 'The host of the request is not valid.');
-    if (!acceptsAnyName && !allowed.has(target.name)) {
+    if (!acceptsAnyName && !allowedHosts.has(target.name)) {
       throw new ServiceError(
         403,
         'host_not_allowed',

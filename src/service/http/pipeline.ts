@@ -148,10 +148,10 @@ async function answerTo(
         search: exchange.search,
         headers,
         body: body.bytes,
-        keyed: key !== undefined,
+        hasKey: key !== undefined,
         signal: exchange.lifetime.signal,
         call: operationCaller(parts.api, context),
-        allowed: () => isStillAllowed(parts, headers.authorization, match),
+        isAllowed: () => isStillAllowed(parts, headers.authorization, match),
         streams: parts.streams,
       });
     } catch (error) {
@@ -159,8 +159,8 @@ async function answerTo(
     }
   };
   if (key === undefined) return execute(parts.engine);
-  const keyed = { credentialId: caller.credentialId, key, fingerprint: body.fingerprint(), requestId };
-  return answerOnce(parts.keys, keyed, (unit) => execute(inUnit(parts.engine, unit)));
+  const keyedRequest = { credentialId: caller.credentialId, key, fingerprint: body.fingerprint(), requestId };
+  return answerOnce(parts.keys, keyedRequest, (unit) => execute(inUnit(parts.engine, unit)));
 }
 
 async function callHandler(
@@ -168,9 +168,9 @@ async function callHandler(
   context: RequestContext,
   match: Match,
   search: URLSearchParams,
-  received: ReceivedBody,
+  receivedBody: ReceivedBody,
 ): Promise<Answer> {
-  const body = schemasOf(match.id).body === undefined ? undefined : received.value();
+  const body = schemasOf(match.id).body === undefined ? undefined : receivedBody.value();
   const reply = await callOperation(api, context, match, search, body);
   return reply instanceof MediaReply ? mediaAnswer(reply) : jsonAnswer(reply.status, reply.body, reply.headers);
 }

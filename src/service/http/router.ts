@@ -89,7 +89,7 @@ export function pathSegments(path: string): string[] {
 export const routeNotFound = (): ServiceError => new ServiceError(404, 'route_not_found', 'There is nothing at this path.');
 
 export function methodNotAllowed(methods: string[]): ServiceError {
-  const allowed = methods.includes('GET') ? ['HEAD', ...methods] : methods;
-  const Allow = [...new Set(allowed)].sort().join(', ');
+  const allowedMethods = methods.includes('GET') ? ['HEAD', ...methods] : methods;
+  const Allow = [...new Set(allowedMethods)].sort().join(', ');
   return new ServiceError(405, 'method_not_allowed', `This path supports ${Allow}.`, { headers: { Allow } });
 }

@@ -35,8 +35,8 @@ export async function answerMessage(context: RequestContext, request: RawRequest
   }
   const web = webRequest(context, request);
   const legacy = message === undefined || (await isLegacyRequest(web, message));
-  const refused = refusal(request.headers, message, legacy);
-  if (refused !== undefined) return toAnswer(refused);
+  const refusalResponse = refusal(request.headers, message, legacy);
+  if (refusalResponse !== undefined) return toAnswer(refusalResponse);
   let failure: unknown;
   const server = serverFor(context, request, (error) => {
     failure = error;
@@ -44,14 +44,14 @@ export async function answerMessage(context: RequestContext, request: RawRequest
   });
   // Nothing that an agent has opened outlives its run.
   const signal = context.run === undefined ? request.signal : AbortSignal.any([request.signal, context.run.signal]);
-  const response = await (legacy ? answerLegacy(server, web, message, request.keyed) : answerModern(server, web, message, signal));
+  const response = await (legacy ? answerLegacy(server, web, message, request.hasKey) : answerModern(server, web, message, signal));
   if (failure !== undefined) throw failure;
   return toAnswer(response);
 }
 
 /** The era that begins with `initialize`; each request is independent. */
-async function answerLegacy(server: Server, web: Request, message: unknown, keyed: boolean): Promise<Response> {
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: keyed || !wantsProgress(message) });
+async function answerLegacy(server: Server, web: Request, message: unknown, hasKey: boolean): Promise<Response> {
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: hasKey || !wantsProgress(message) });
   await server.connect(transport);
   return transport.handleRequest(web, { parsedBody: message });
 }

@@ -24,7 +24,7 @@ export function serverFor(context: RequestContext, request: RawRequest, onError:
       clock: context.engine.clock,
       signal: request.signal,
       // A single response is stored under a key, so a client that sends a key does not get a stream.
-      report: async (message) => (request.keyed ? undefined : await notify(message)),
+      report: async (message) => (request.hasKey ? undefined : await notify(message)),
     }),
   });
 }

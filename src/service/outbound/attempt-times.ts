@@ -17,7 +17,7 @@ const longestHold = day;
 const busyWait = minute;
 
 /** A subscription is disabled after at least this many failures over this time, without a success. */
-const sustained = { milliseconds: 5 * day, failures: 10 };
+const sustainedFailure = { milliseconds: 5 * day, failures: 10 };
 
 /** Scales all waits of a service, for tests and trials; 1 leaves them unchanged. */
 export interface Timing {
@@ -46,7 +46,7 @@ export function holdTime(request: { retryAfter?: number | undefined; isBusy: boo
 
 /** Whether an endpoint has failed for long enough to be disabled; times in milliseconds. */
 export const isSustained = (failures: number, failingSince: number, now: number, { scale }: Timing): boolean =>
-  failures >= sustained.failures && now - failingSince >= sustained.milliseconds * scale;
+  failures >= sustainedFailure.failures && now - failingSince >= sustainedFailure.milliseconds * scale;
 
 /** The milliseconds of a Retry-After header (RFC 9110, 10.2.3) in seconds or as a date; undefined if it is neither. */
 export function retryAfter(value: string | undefined, now: number): number | undefined {

@@ -5,7 +5,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP } from 'node:net';
 import { Agent, buildConnector, type Connector, type Dispatcher } from '../../base/undici.ts';
-import { type Guard, guardedLookup, HostNotAllowedError, type Lookup, unbracketed } from './guarded-lookup.ts';
+import { type Guard, guardedLookup, HostNotAllowedError, type Lookup, withoutBrackets } from './guarded-lookup.ts';
 import type { HostRules } from './host-rules.ts';
 
 export interface GuardedAgentOptions {
@@ -32,7 +32,7 @@ export class GuardedAgent {
 
   /** Whether an address of the host is allowed; true if the host cannot be looked up, because it might exist later. */
   async isAllowed(host: string): Promise<boolean> {
-    const bare = unbracketed(host);
+    const bare = withoutBrackets(host);
     const { rules } = this.#options;
     if (isIP(bare) !== 0) return rules.allows(bare, bare);
     return new Promise((resolve) => {
@@ -44,7 +44,7 @@ export class GuardedAgent {
 
   /** The allowed addresses of a host, for programs that connect by themselves; none if it cannot be looked up. */
   async allowedAddresses(host: string): Promise<string[]> {
-    const bare = unbracketed(host);
+    const bare = withoutBrackets(host);
     const { rules } = this.#options;
     if (isIP(bare) !== 0) return rules.allows(bare, bare) ? [bare] : [];
     return new Promise((resolve) => {
@@ -72,7 +72,7 @@ export class GuardedAgent {
     };
     const connect = buildConnector({ timeout: deadline, lookup: guardedLookup(guard) });
     return (options, callback) => {
-      const host = unbracketed(options.hostname);
+      const host = withoutBrackets(options.hostname);
       // An IP address does not need a lookup.
       if (isIP(host) !== 0 && !rules.allows(host, host)) return callback(this.#refuse(host), null);
       return connect(options, callback);

@@ -56,4 +56,4 @@ export function guardedConnect(guard: Guard, { host, port }: { host: string; por
 }
 
 /** A host without the brackets of an IPv6 address in a URL. */
-export const unbracketed = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
+export const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');

@@ -12,12 +12,12 @@ export async function withinTime<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const end = new AbortController();
-  const expired = new AbortController();
+  const timer = new AbortController();
   const watch = clock.sleep(limit, end.signal).then(
-    () => expired.abort(timeoutError()),
+    () => timer.abort(timeoutError()),
     () => undefined,
   );
-  const anySignal = AbortSignal.any([signal, expired.signal]);
+  const anySignal = AbortSignal.any([signal, timer.signal]);
   try {
     anySignal.throwIfAborted();
     return await orAborted(work(anySignal), anySignal);

@@ -37,7 +37,7 @@ async function start(parts: HttpParts, { request }: Exchange): Promise<Answer> {
 async function end(parts: HttpParts, { request }: Exchange): Promise<Answer> {
   const { engine, limiter } = parts;
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-  const ended = await endPageSession(engine.store, token, engine.clock.now());
-  if (!ended) limiter.take(addressOf(parts, request));
-  return jsonAnswer(200, { ended });
+  const hasEnded = await endPageSession(engine.store, token, engine.clock.now());
+  if (!hasEnded) limiter.take(addressOf(parts, request));
+  return jsonAnswer(200, { ended: hasEnded });
 }

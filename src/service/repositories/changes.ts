@@ -34,7 +34,7 @@ export interface Changes {
   tree: string;
   files: ChangedFile[];
   /** Folders that are repositories themselves, which are left out. */
-  nested: string[];
+  nestedRepositories: string[];
   /** The number of bytes of the patch; 0 if nothing has changed. */
   patchSize: number;
 }
@@ -46,12 +46,12 @@ const task = "comparing the run's files with its repository";
 /** The changes in a workspace now. Throws 409 `repository_damaged` if the objects of the base are missing. */
 export async function readChanges(git: Git, sandbox: Sandbox, base: string, signal: AbortSignal): Promise<Changes> {
   const review = await openReview(git, sandbox, base, signal);
-  const nested = await review.stage();
+  const nestedRepositories = await review.stage();
   const tree = (await review.call(['write-tree'])).trim();
   const files = await listFiles(review, base, tree);
   const patch = await patchFile(sandbox, tree);
   const patchSize = files.length === 0 ? 0 : ((await sizeOf(patch)) ?? (await writePatch(review, base, tree, patch)));
-  return { tree, files, nested, patchSize };
+  return { tree, files, nestedRepositories, patchSize };
 }
 
 /** The path of the patch of a tree. The file exists if `readChanges` has returned this tree, and it differs from the base. */
@@ -75,7 +75,7 @@ async function openReview(git: Git, sandbox: Sandbox, base: string, signal: Abor
   const call: Review['call'] = async (args, options) => {
     const remaining = Math.max(1, deadline - performance.now());
     const result = await git.run(args, { cwd: sandbox.directory, env, signal, timeLimit: remaining, task, ...options });
-    if (result.code !== 0) throw isDamaged(result.stderr) ? damaged() : gitFailure(task, result);
+    if (result.code !== 0) throw isDamaged(result.stderr) ? damageError() : gitFailure(task, result);
     return result.stdout;
   };
   if ((await sizeOf(path.join(gitFolder, 'ready'))) === undefined) {
@@ -146,7 +146,7 @@ const isDamaged = (stderr: string): boolean =>
     stderr,
   );
 
-const damaged = (): ServiceError =>
+const damageError = (): ServiceError =>
   new ServiceError(
     409,
     'repository_damaged',

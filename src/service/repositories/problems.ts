@@ -26,11 +26,11 @@ export const timeLimitError = (task: string, limit: number): ServiceError =>
     `git was stopped after ${formatDuration(limit)} while ${task}. If the repository is that large, clone it on the machine of the service, and start the run with the path of the clone.`,
   );
 
-export const outdatedGitError = (version: string, needed: string, use: string): ServiceError =>
+export const outdatedGitError = (version: string, neededVersion: string, use: string): ServiceError =>
   new ServiceError(
     409,
     'git_outdated',
-    `The service has git ${version}, which is too old for ${use}: they require git ${needed} or later.`,
+    `The service has git ${version}, which is too old for ${use}: they require git ${neededVersion} or later.`,
   );
 
 /** Codes of problems of the host, after which the run is retried (host-trouble.ts). */

@@ -42,11 +42,11 @@ export async function remoteAccess(git: Git, agent: GuardedAgent, location: stri
   if (addresses.length === 0) {
     throw new ServiceError(400, 'repository_unreachable', `The host name ${hostname} could not be found.`);
   }
-  const target = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}:${addresses.map(bracketed).join(',')}`;
+  const target = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}:${addresses.map(bracket).join(',')}`;
   return { url, options: ['-c', `http.curloptResolve=${target}`] };
 }
 
-const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
+const bracket = (address: string): string => (address.includes(':') ? `[${address}]` : address);
 
 /** Resolves the source to a commit and the ref to fetch it with. Throws 400 if the server does not have it. */
 export async function readRemoteBase(

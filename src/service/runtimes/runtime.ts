@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ArtifactStatus, CasePriority, HumanQuestion, NewCase, RegisteredAgent } from '../../interface/types.ts';
-import type { Browsing } from '../browser/chromium.ts';
+import type { BrowserOptions } from '../browser/chromium.ts';
 import type { ExecLevel, Launcher } from '../sandbox/launch.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Outcome as RequestOutcome } from '../words/outcome.ts';
@@ -206,7 +206,7 @@ export interface RunHost {
   /** Starts the programs of the run, confined as far as this service demonstrated. The run records the level. */
   readonly launcher: Launcher;
   /** Whether pages can be opened, and with which browser. */
-  readonly browsing: Browsing;
+  readonly browsing: BrowserOptions;
   readonly connections: RunConnections;
   /** For an agent that calls tools. */
   readonly tools: RunTools;

@@ -24,7 +24,7 @@ export const agentView = (row: AgentRow): Agent => ({
 /** An agent, as lists return it. The newest revision is the latest one, whether or not it is live. */
 export const agentListItem = (
   row: AgentRow,
-  related: {
+  relatedRows: {
     latestBuild: BuildRow | undefined;
     lastRunAt: string | undefined;
     caseTrigger: CaseTriggerSummary | undefined;
@@ -35,20 +35,22 @@ export const agentListItem = (
 ): AgentListItem => ({
   ...agentView(row),
   pinned_at: row.pinned_at,
-  last_run_at: related.lastRunAt ?? null,
+  last_run_at: relatedRows.lastRunAt ?? null,
   latest_build:
-    related.latestBuild === undefined
+    relatedRows.latestBuild === undefined
       ? null
       : {
-          ...buildView(related.latestBuild, row.live_build_id),
-          ...(related.schedules === undefined ? {} : { schedules: related.schedules.map((schedule) => scheduleView(schedule, row)) }),
+          ...buildView(relatedRows.latestBuild, row.live_build_id),
+          ...(relatedRows.schedules === undefined
+            ? {}
+            : { schedules: relatedRows.schedules.map((schedule) => scheduleView(schedule, row)) }),
         },
-  integration_configs: related.connections.map(integrationConfig),
+  integration_configs: relatedRows.connections.map(integrationConfig),
   user_triggers: { slack_mention: false, slack_channel: false, teams_mention: false },
-  case_trigger_enabled: related.caseTrigger?.enabled ?? false,
-  case_trigger_has_conflict: (related.caseTrigger?.conflicts.length ?? 0) > 0,
-  case_trigger_conflicting_agents: related.caseTrigger?.conflicts ?? [],
-  case_queue_name: related.caseTrigger?.queueName ?? null,
+  case_trigger_enabled: relatedRows.caseTrigger?.enabled ?? false,
+  case_trigger_has_conflict: (relatedRows.caseTrigger?.conflicts.length ?? 0) > 0,
+  case_trigger_conflicting_agents: relatedRows.caseTrigger?.conflicts ?? [],
+  case_queue_name: relatedRows.caseTrigger?.queueName ?? null,
 });
 
 const integrationConfig = (row: ConnectionRow): IntegrationConfig => ({

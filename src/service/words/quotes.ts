@@ -54,7 +54,7 @@ export function maskQuotes(line: string, quotes: Quote[], opening: readonly stri
       continue;
     }
     const content = line.slice(index + 1, end);
-    const text = open === '{' ? line.slice(index, end + 1) : open === '"' ? unescaped(content) : content;
+    const text = open === '{' ? line.slice(index, end + 1) : open === '"' ? unescapeText(content) : content;
     result += mark(quotes.push({ text, code: open === '{' || open === '`', source: line.slice(index, end + 1) }) - 1);
     index = end;
   }
@@ -75,4 +75,4 @@ function closingIndex(line: string, from: number, open: string, close: string): 
 }
 
 /** Resolves `\"`, `\\` and `\n`, as in YAML and JSON. */
-const unescaped = (text: string): string => text.replace(/\\(["\\n])/g, (_, letter: string) => (letter === 'n' ? '\n' : letter));
+const unescapeText = (text: string): string => text.replace(/\\(["\\n])/g, (_, letter: string) => (letter === 'n' ? '\n' : letter));

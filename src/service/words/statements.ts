@@ -27,7 +27,7 @@ const empty = /^(?:please|thanks|thank you|hi|hello|hey|make the following chang
 export const boundaryOr = (more?: string): RegExp => new RegExp(more === undefined ? boundary : `${boundary}|${more}`, 'i');
 
 /** A request with one kind of line break and without the characters of marks. */
-export const normalized = (request: string): string => withoutMarks(request).replaceAll(/\r\n?/g, '\n');
+export const normalize = (request: string): string => withoutMarks(request).replaceAll(/\r\n?/g, '\n');
 
 /** The statements of a line, which may begin with a bullet. Adds the quoted texts of the line to `quotes`. */
 export const statementsOfLine = (line: string, quotes: Quote[], boundary: RegExp): Statement[] =>

@@ -35,7 +35,7 @@ export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base
       setSubmitted(true);
       done(sortedIndexes);
     } else if (key.name === 'escape') {
-      if (base.escape !== undefined) base.escaped();
+      if (base.escape !== undefined) base.onEscape();
     } else if (isSpaceKey(key)) setSelected(toggle(selected, active));
     else if (key.name === 'a') setSelected(new Set(selected.size === rows.length ? [] : indexes));
     else if (movesCursor(key)) setActive(nextIndex(key, active, rows.length));
@@ -64,8 +64,8 @@ export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base
   return `${headingView(base)}\n${body}${cursorHide}`;
 });
 
-function toggle(selected: ReadonlySet<number>, index: number): ReadonlySet<number> {
-  const selection = new Set(selected);
+function toggle(selectedIndexes: ReadonlySet<number>, index: number): ReadonlySet<number> {
+  const selection = new Set(selectedIndexes);
   if (!selection.delete(index)) selection.add(index);
   return selection;
 }

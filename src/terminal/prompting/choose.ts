@@ -46,7 +46,7 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
       setSelectedIndex(index);
       done(index);
     } else if (key.name === 'escape') {
-      if (base.escape !== undefined) base.escaped();
+      if (base.escape !== undefined) base.onEscape();
     } else if (movesCursor(key)) {
       setError(undefined);
       setActive(nextIndex(key, active, matches.length));

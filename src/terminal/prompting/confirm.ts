@@ -46,8 +46,8 @@ export const confirm = createPrompt<boolean, ConfirmConfig>(({ base, initial }, 
 });
 
 /** What a word means; undefined if it is neither a yes nor a no. Pure. */
-export function decisionOf(typed: string, initial: boolean): boolean | undefined {
-  const word = typed.trim().toLowerCase();
+export function decisionOf(typedText: string, initial: boolean): boolean | undefined {
+  const word = typedText.trim().toLowerCase();
   if (word === '') return initial;
   if (word === 'y' || word === 'yes') return true;
   return word === 'n' || word === 'no' ? false : undefined;

@@ -19,11 +19,11 @@ const ctrlZ = '\u001a';
 
 export interface KeyboardListener {
   /** Ctrl-C was pressed, or the terminal was closed. */
-  cancelled(): void;
+  onCancel(): void;
   /** Ctrl-Z was pressed. */
-  suspended(): void;
+  onSuspend(): void;
   /** The grace period began or ended. */
-  changed(): void;
+  onChange(): void;
 }
 
 export class Keyboard {
@@ -115,10 +115,10 @@ export class Keyboard {
       if (deadline() <= steadyTime(this.#clock)) break;
     }
     this.#state = 'listening';
-    this.#listener.changed();
+    this.#listener.onChange();
   }
 
-  readonly #onEnd = (): void => this.#listener.cancelled();
+  readonly #onEnd = (): void => this.#listener.onCancel();
 
   readonly #read = (chunk: Buffer | string): void => {
     this.#receivedCount += 1;
@@ -131,14 +131,14 @@ export class Keyboard {
 
   #keys(keys: string): void {
     // Ctrl-C and Ctrl-Z decide nothing, so they always work.
-    if (keys.includes(ctrlC)) this.#listener.cancelled();
-    else if (keys.includes(ctrlZ) && this.#state !== 'ignoring') this.#listener.suspended();
+    if (keys.includes(ctrlC)) this.#listener.onCancel();
+    else if (keys.includes(ctrlZ) && this.#state !== 'ignoring') this.#listener.onSuspend();
     else if (this.#state === 'listening') this.#pass(keys);
   }
 
   #pass(keys: string): void {
     const { onPaste } = this;
-    if (keys.includes(ctrlD) && !this.hasText()) this.#listener.cancelled();
+    if (keys.includes(ctrlD) && !this.hasText()) this.#listener.onCancel();
     else if (onPaste && isProbablyPaste(keys)) onPaste(plainLines(keys));
     else this.input.push(keys);
   }

@@ -10,7 +10,7 @@ export class OpenPrompt {
   readonly keyboard: Keyboard;
   readonly frame: PromptFrame;
   /** Aborted when the user cancels: with Ctrl-C or Ctrl-D, or by closing the terminal. */
-  readonly cancelled = new AbortController();
+  readonly cancelController = new AbortController();
   /** Whether the prompt is removed from the screen when it ends, because something else replaces it. */
   vanishes = false;
   readonly #terminal: Terminal;
@@ -30,9 +30,9 @@ export class OpenPrompt {
     this.#isUnsolicited = unsolicited;
     this.frame = new PromptFrame(terminal.err, widthOf);
     this.keyboard = new Keyboard(terminal.in.stream, clock, {
-      cancelled: () => this.cancelled.abort(),
-      suspended: () => this.#suspend(),
-      changed: () => this.#redraw(),
+      onCancel: () => this.cancelController.abort(),
+      onSuspend: () => this.#suspend(),
+      onChange: () => this.#redraw(),
     });
   }
 

@@ -31,9 +31,9 @@ export async function showPrompt<Answer>(
   const heading = fitHeading(terminal, question, styles, widthOf);
   const open = new OpenPrompt(terminal, clock, widthOf, unsolicited);
   const dismissal = new AbortController();
-  const escaped = (): void => dismissal.abort();
-  const base: Base = { heading, theme: promptTheme(styles), open, escape: question.escape, escaped };
-  const ends = [open.cancelled.signal, dismissal.signal, ...(signal ? [signal] : [])];
+  const dismiss = (): void => dismissal.abort();
+  const base: Base = { heading, theme: promptTheme(styles), open, escape: question.escape, onEscape: dismiss };
+  const ends = [open.cancelController.signal, dismissal.signal, ...(signal ? [signal] : [])];
   const context: Context = {
     input: open.keyboard.input,
     output: open.frame,
@@ -53,7 +53,7 @@ export async function showPrompt<Answer>(
   } catch (error) {
     signal?.throwIfAborted();
     if (dismissal.signal.aborted) throw new PromptDismissed();
-    if (open.cancelled.signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')) throw new PromptCancelled();
+    if (open.cancelController.signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')) throw new PromptCancelled();
     throw error;
   } finally {
     open.close();

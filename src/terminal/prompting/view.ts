@@ -25,7 +25,7 @@ export interface Base {
   /** What Escape does, such as "leave it pending". */
   escape: string | undefined;
   /** Called instead of an answer when Escape is pressed. */
-  escaped(): void;
+  onEscape(): void;
 }
 
 /** Redraws the prompt whenever the terminal requires it. */

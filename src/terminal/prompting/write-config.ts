@@ -11,7 +11,7 @@ export interface WriteConfig {
   /** What Enter without a text does if that is not an answer; the prompt then resolves to undefined. */
   onEmpty: string | undefined;
   /** Called with the text whenever it changes. */
-  changed: (text: string) => void;
+  onChange: (text: string) => void;
 }
 
 /** The settings that may be left out. */
@@ -23,5 +23,5 @@ export const writeConfig = (settings: WriteSettings, base: Base): WriteConfig =>
   validate: settings.validate ?? (() => true),
   problem: settings.problem,
   onEmpty: settings.onEmpty,
-  changed: settings.changed ?? (() => undefined),
+  onChange: settings.onChange ?? (() => undefined),
 });

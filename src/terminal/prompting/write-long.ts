@@ -27,15 +27,15 @@ export async function writeLong(
   };
   try {
     for (let promptOptions = options; ; promptOptions = { ...options, unsolicited: false }) {
-      const config = { ...question, problem, text, changed: onChange, ...(command === undefined ? {} : { onEmpty: 'open your editor' }) };
+      const config = { ...question, problem, text, onChange, ...(command === undefined ? {} : { onEmpty: 'open your editor' }) };
       const line = await ask(promptOptions, ({ write }, base, context) => write(writeConfig(config, base), context));
       if (line !== undefined || command === undefined) return line ?? '';
       // An open editor has exclusive use of the terminal: nothing else is written, and the prompt is not withdrawn.
       const release = terminal.reserveForPrompt();
-      const edited = await edit({ command, drafts, stdout: terminal.out.isTTY }, '', message, editor ?? '').finally(release);
-      text = edited.text.trim();
+      const editedText = await edit({ command, drafts, stdout: terminal.out.isTTY }, '', message, editor ?? '').finally(release);
+      text = editedText.text.trim();
       options.signal?.throwIfAborted();
-      problem = edited.problem ?? (text === '' ? 'The editor saved no text.' : problemOf(validate(text)));
+      problem = editedText.problem ?? (text === '' ? 'The editor saved no text.' : problemOf(validate(text)));
       if (problem !== undefined) continue;
       await showAnswer(terminal, question, text);
       return text;

@@ -22,7 +22,7 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
     setError(undefined);
     const text = textOf(next);
     open.keyboard.hasText = () => text !== '';
-    config.changed(text);
+    config.onChange(text);
   };
   const paste = useRef<(text: string, reader: LineReader) => void>(() => undefined);
   paste.current = (text, reader) => {
@@ -55,11 +55,11 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
       setAnswer(text);
       done(text);
     } else if (key.name === 'escape') {
-      if (base.escape !== undefined) base.escaped();
+      if (base.escape !== undefined) base.onEscape();
     } else if (isBackspaceKey(key) && reader.cursor === 0 && reader.line === written.line && written.lines.length > 0) {
-      const joined = `${written.lines.at(-1)}${written.line}`;
-      replaceLine(reader, joined, joined.length - written.line.length);
-      change({ lines: written.lines.slice(0, -1), line: joined });
+      const joinedLine = `${written.lines.at(-1)}${written.line}`;
+      replaceLine(reader, joinedLine, joinedLine.length - written.line.length);
+      change({ lines: written.lines.slice(0, -1), line: joinedLine });
     } else if (reader.line !== written.line) change({ ...written, line: reader.line });
   });
 

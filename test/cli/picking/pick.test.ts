@@ -83,7 +83,7 @@ describe('picking', () => {
 
   it.each<[string, AnyCommand, object]>([
     ['a destructive command', destructive, {}],
-    ['an argument that needs care', harmlessCommand, { careful: true }],
+    ['an argument that needs care', harmlessCommand, { needsCare: true }],
   ])('of %s highlights a row that picks nothing', async (_, command, extras) => {
     const { context, shown } = pickWith({ listAgents: agents });
     const failure = await failureOf(pick(context, command, { complete: 'agents', pick: extras }, undefined));

@@ -1,7 +1,7 @@
 /** The language of requests: what they show, the questions that they raise, and why they are refused. */
 import { describe, expect, it } from 'vitest';
 import { emptyPage, type PageSpec } from '../../../src/service/artifacts/page.ts';
-import { type Composed, compose, type Request } from '../../../src/service/artifacts/request/compose.ts';
+import { type Composition, compose, type Request } from '../../../src/service/artifacts/request/compose.ts';
 import { titleOf } from '../../../src/service/artifacts/subjects.ts';
 
 const knownData = {
@@ -15,7 +15,7 @@ const knownData = {
   ],
 };
 
-const ask = (message: string, page: PageSpec = emptyPage, overrides: Partial<Request> = {}): Composed =>
+const ask = (message: string, page: PageSpec = emptyPage, overrides: Partial<Request> = {}): Composition =>
   compose({ message, page, answers: {}, selected: undefined, names: knownData, ...overrides });
 
 function composePage(message: string, page?: PageSpec, overrides?: Partial<Request>): PageSpec {
@@ -100,11 +100,11 @@ describe('a request', () => {
 });
 
 describe('a request that leaves something open', () => {
-  const questionOf = (composition: Composed) => {
+  const questionOf = (composition: Composition) => {
     if (composition.status !== 'asking') throw new Error(JSON.stringify(composition));
     return composition.questions[0] as NonNullable<(typeof composition.questions)[0]>;
   };
-  const labels = (composition: Composed): string[] => (questionOf(composition).options ?? []).map(({ label }) => label);
+  const labels = (composition: Composition): string[] => (questionOf(composition).options ?? []).map(({ label }) => label);
   const answerPage = (message: string, answer: string, page?: PageSpec): PageSpec =>
     composePage(message, page, { answers: { [questionOf(ask(message, page)).question]: answer } });
 

@@ -34,7 +34,7 @@ export const sumsOf = (parts: readonly Part[]): string =>
 export function entryBytes({ name, type = 'file', content = '', target }: Part): Buffer {
   const body = Buffer.from(content);
   const kind = type === 'hardlink' ? 'link' : type;
-  const head = tarHeader({ name, type: kind, size: body.length, mode: 0o777, modified: 0, ...(target === undefined ? {} : { target }) });
+  const head = tarHeader({ name, type: kind, size: body.length, mode: 0o777, modifiedAt: 0, ...(target === undefined ? {} : { target }) });
   return Buffer.concat([type === 'hardlink' ? withField(head, ...typeField, '1') : head, body, tarPadding(body.length)]);
 }
 

@@ -277,7 +277,8 @@ describe('a damaged or malicious backup', () => {
       }
     };
     const start = gunzipSync(archive([first, database], '')).subarray(0, -3 * 512);
-    const declaring = (name: string) => Buffer.concat([start, tarHeader({ name, type: 'file', size: 2 ** 50, mode: 0o600, modified: 0 })]);
+    const declaring = (name: string) =>
+      Buffer.concat([start, tarHeader({ name, type: 'file', size: 2 ** 50, mode: 0o600, modifiedAt: 0 })]);
     const verified = readBackup(zeros(declaring('SHA256SUMS')), undefined, newReadProgress(), inertSignal);
     await expect(verified).rejects.toEqual(failure('backup_damaged', /more checksums than files/));
     const directory = path.join(await temporaryDirectory(), 'deep', 'data');

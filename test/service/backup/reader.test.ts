@@ -19,7 +19,7 @@ const readArchive = (bytes: Uint8Array, folder?: string, signal = inertSignal) =
 /** A file with permissions and a time. */
 function fileBytes(name: string, content: string, { mode, modified }: { mode: number; modified: number }): Buffer {
   const body = Buffer.from(content);
-  return Buffer.concat([tarHeader({ name, type: 'file', size: body.length, mode, modified }), body, tarPadding(body.length)]);
+  return Buffer.concat([tarHeader({ name, type: 'file', size: body.length, mode, modifiedAt: modified }), body, tarPadding(body.length)]);
 }
 
 describe('the names in a backup', () => {

@@ -23,7 +23,7 @@ export function tarHeader(entry: TarEntry): Buffer {
 /** An extended header with any text, which should consist of records. */
 export function extendedHeader(text: string, flag = 'x'): Buffer {
   const records = Buffer.from(text);
-  const head = block512({ name: 'pax', type: 'file', size: records.length, mode: 0o600, modified: 0 }, flag);
+  const head = block512({ name: 'pax', type: 'file', size: records.length, mode: 0o600, modifiedAt: 0 }, flag);
   return Buffer.concat([head, records, tarPadding(records.length)]);
 }
 
@@ -55,7 +55,7 @@ export function withField(header: Buffer, offset: number, length: number, value:
 export const sizeField = [124, 12] as const;
 export const typeField = [156, 1] as const;
 
-function block512({ name, type, size, mode, modified, target = '' }: TarEntry, flag: string): Buffer {
+function block512({ name, type, size, mode, modifiedAt, target = '' }: TarEntry, flag: string): Buffer {
   const head = Buffer.alloc(block);
   const writeField = (text: string, offset: number, length: number): void => void Buffer.from(text).copy(head, offset, 0, length);
   const octal = (value: number, offset: number, length: number): void =>
@@ -65,7 +65,7 @@ function block512({ name, type, size, mode, modified, target = '' }: TarEntry, f
   octal(0, 108, 8);
   octal(0, 116, 8);
   octal(Math.min(size, largestOctal), 124, 12);
-  octal(Math.min(Math.max(0, Math.floor(modified)), largestOctal), 136, 12);
+  octal(Math.min(Math.max(0, Math.floor(modifiedAt)), largestOctal), 136, 12);
   writeField(target, 157, 100);
   writeField('ustar\u000000', 257, 8);
   return withField(head, ...typeField, flag);

@@ -16,7 +16,7 @@ interface Whole extends Pick<TarEntry, 'name' | 'type' | 'target'> {
 }
 
 const modified = 1_700_000_000;
-const headOf = ({ content, ...entry }: Whole): TarEntry => ({ ...entry, size: content.length, mode: 0o600, modified });
+const headOf = ({ content, ...entry }: Whole): TarEntry => ({ ...entry, size: content.length, mode: 0o600, modifiedAt: modified });
 
 /** As aops writes archives. */
 async function pack(entries: readonly Whole[]): Promise<Buffer> {
@@ -70,15 +70,15 @@ describe('an archive', () => {
 
   it.each([-86_400, 0, 1_700_000_000, 2 ** 31, 253_402_300_799])('keeps the modification time %s', async (seconds) => {
     const chunks: Buffer[] = [];
-    const old = { name: 'old', type: 'folder', size: 0, mode: 0o700, modified: seconds + 0.5 } as const;
+    const old = { name: 'old', type: 'folder', size: 0, mode: 0o700, modifiedAt: seconds + 0.5 } as const;
     for await (const bytes of new TarWriter().add(old)) chunks.push(bytes);
     const { value } = await readTar(inPieces(Buffer.concat([...chunks, tarEnd()]), 512)).next();
-    expect(value).toMatchObject({ name: 'old', type: 'folder', modified: seconds });
+    expect(value).toMatchObject({ name: 'old', type: 'folder', modifiedAt: seconds });
   });
 
   it('contains the size of a file that is larger than 8 GiB', async () => {
     const size = 9 * 1_024 ** 3;
-    const largeEntry = { name: 'large', type: 'file', size, mode: 0o600, modified: 0 } as const;
+    const largeEntry = { name: 'large', type: 'file', size, mode: 0o600, modifiedAt: 0 } as const;
     const { value: head } = await new TarWriter().add(largeEntry, [Buffer.alloc(1)]).next();
     for (const bytes of [head as Buffer, tarHeader(largeEntry)]) {
       const { value } = await readTar(inPieces(Buffer.concat([bytes, Buffer.alloc(512)]), 512)).next();
@@ -118,7 +118,7 @@ describe('an archive', () => {
 
   it('is not buffered, however many entries have no content', async () => {
     const tar = new TarWriter();
-    const folder = { name: 'folder', type: 'folder', size: 0, mode: 0o700, modified: 0 } as const;
+    const folder = { name: 'folder', type: 'folder', size: 0, mode: 0o700, modifiedAt: 0 } as const;
     for (let count = 0; count < 100; count++) {
       const bytes = tar.add(folder);
       expect((await bytes.next()).value).toHaveLength(512);

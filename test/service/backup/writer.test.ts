@@ -143,7 +143,7 @@ describe('a backup', () => {
       files.map(({ name, text }) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`).join(''),
     );
     expect(JSON.parse(entries[0]?.text.toString() ?? '')).toMatchObject({ created_at: '2026-07-18T09:00:00.000Z', runs: 2, open_runs: 1 });
-    expect(entries[0]?.modified).toBe(Date.parse('2026-07-18T09:00:00.000Z') / 1_000);
+    expect(entries[0]?.modifiedAt).toBe(Date.parse('2026-07-18T09:00:00.000Z') / 1_000);
   });
 
   it('keeps the times of files, folders, and links, and lets only the owner access them', async () => {
@@ -165,10 +165,10 @@ describe('a backup', () => {
     const entries = await entriesOf(await writeArchive(await holdDirectory(directory)));
     const inSandbox = entries.filter(({ name }) => name.startsWith('sandboxes')).map(({ text, ...entry }) => entry);
     expect(inSandbox.sort((a, b) => a.name.localeCompare(b.name))).toEqual([
-      { name: 'sandboxes/r/workspace', type: 'folder', size: 0, mode: 0o700, modified: 3_000 },
-      { name: 'sandboxes/r/workspace/link', type: 'link', size: 0, mode: 0o777, modified: 2_000, target: 'run.sh' },
-      { name: 'sandboxes/r/workspace/other.sh', type: 'file', size: 0, mode: 0o600, modified: 1_000 },
-      { name: 'sandboxes/r/workspace/run.sh', type: 'file', size: 0, mode: 0o700, modified: 1_000 },
+      { name: 'sandboxes/r/workspace', type: 'folder', size: 0, mode: 0o700, modifiedAt: 3_000 },
+      { name: 'sandboxes/r/workspace/link', type: 'link', size: 0, mode: 0o777, modifiedAt: 2_000, target: 'run.sh' },
+      { name: 'sandboxes/r/workspace/other.sh', type: 'file', size: 0, mode: 0o600, modifiedAt: 1_000 },
+      { name: 'sandboxes/r/workspace/run.sh', type: 'file', size: 0, mode: 0o700, modifiedAt: 1_000 },
     ]);
   });
 

@@ -15,7 +15,7 @@ it('ends in the middle of the available events when the reader is no longer allo
     waker: new ChangeFeed({ onChange: () => () => undefined }).waker({}),
     signal: new AbortController().signal,
     heartbeatMilliseconds: 1_000,
-    allowed: async () => mayRead,
+    isAllowed: async () => mayRead,
     onError: (error) => {
       throw error;
     },

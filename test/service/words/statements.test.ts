@@ -4,7 +4,7 @@ import type { Quote } from '../../../src/service/words/quotes.ts';
 import {
   boundaryOr,
   maskedStatements,
-  normalized,
+  normalize,
   originalText,
   type Statement,
   statementsOfLine,
@@ -39,7 +39,7 @@ describe('a line', () => {
 
   it('has line breaks only within quotes, which become spaces in its text', () => {
     expect(onlyStatement('say "a\n  b"').text).toBe('say "a b"');
-    expect(normalized('a\r\nb\rc')).toBe('a\nb\nc');
+    expect(normalize('a\r\nb\rc')).toBe('a\nb\nc');
   });
 });
 

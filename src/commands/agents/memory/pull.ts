@@ -37,7 +37,7 @@ export default defineCommand({
     const folder = new LocalFolder(path.resolve(context.cwd, input.to));
     checkPaths(files.map((file) => file.path));
     for (const file of files) folder.check(file.path, input.force);
-    const pulled: PulledFile[] = [];
+    const pulledFiles: PulledFile[] = [];
     for (const { path: name } of files) {
       const { content } = await client.call('getAgentMemoryFile', { params: { agent_id: agent, path: name } });
       const bytes = Buffer.from(content);
@@ -48,9 +48,9 @@ export default defineCommand({
         },
         { replace: input.force, signal: context.signal },
       );
-      pulled.push({ path: name, file: path.relative(context.cwd, folder.target(name)) || name, size });
+      pulledFiles.push({ path: name, file: path.relative(context.cwd, folder.target(name)) || name, size });
     }
-    return wholeList(pulled);
+    return wholeList(pulledFiles);
   },
 });
 

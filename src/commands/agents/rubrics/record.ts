@@ -12,13 +12,13 @@ export const titleCheck = { check: length(3, 80) };
 export const descriptionCheck = length(20, 400);
 
 /** How much of the rubric is checked; all of it if the service does not report this. */
-const checked = ({ checks, unclear }: Rubric): string =>
+const checksText = ({ checks, unclear }: Rubric): string =>
   unclear === undefined || unclear.length === 0 ? 'yes' : (checks ?? []).length === 0 ? 'no' : 'partly';
 
 export const rubricColumns = [
   column('RUBRIC', (rubric: Rubric) => rubric.slug, { shrink: true, min: 12 }),
   column('SEVERITY', (rubric: Rubric) => rubric.severity, { style: 'status' }),
-  column('CHECKED', checked),
+  column('CHECKED', checksText),
   column('DESCRIPTION', (rubric: Rubric) => rubric.description, { shrink: true, min: 20 }),
 ];
 

@@ -31,8 +31,9 @@ export default defineCommand({
     const agent = await agentId(context, input.agent);
     const revision = await revisionQuery(context, agent, input.revision);
     const existing = await rubricsOf(context, agent, revision);
-    const deleted = existing.filter(({ title }) => !rubrics.some((draft) => draft.title === title));
-    const deletions = deleted.length === 0 ? 'none are deleted' : `deletes ${deleted.map(({ title }) => `"${title}"`).join(', ')}`;
+    const deletedRubrics = existing.filter(({ title }) => !rubrics.some((draft) => draft.title === title));
+    const deletions =
+      deletedRubrics.length === 0 ? 'none are deleted' : `deletes ${deletedRubrics.map(({ title }) => `"${title}"`).join(', ')}`;
     await confirm(context, `Replace ${pluralize(existing.length, 'rubric')} with ${rubrics.length} (${deletions})?`);
     const params = { agentId: agent };
     return wholeList((await client.call('replaceEvalRubrics', { params, body: { rubrics, ...revision } })).rubrics);

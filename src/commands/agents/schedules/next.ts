@@ -67,14 +67,14 @@ export default defineCommand({
       return firingList(nextTimes(times, from, count).map((instant) => ({ at: instant, times })));
     }
     const schedules = await selectedSchedules(input.agent, input.schedule);
-    const firings = schedules.flatMap((stored): Instant[] => {
-      const times = { ...stored, ...storedTimes(stored) };
+    const firings = schedules.flatMap((schedule): Instant[] => {
+      const times = { ...schedule, ...storedTimes(schedule) };
       const problem = problemOf(times);
-      if (problem === undefined) return nextTimes(times, from, stored.recurring === false ? 1 : count).map((at) => ({ at, times }));
-      const announced = Date.parse(stored.next_run_at ?? '');
-      const announcedInstants = announced > from ? [{ at: announced, times: stored }] : [];
+      if (problem === undefined) return nextTimes(times, from, schedule.recurring === false ? 1 : count).map((at) => ({ at, times }));
+      const announcedTime = Date.parse(schedule.next_run_at ?? '');
+      const announcedInstants = announcedTime > from ? [{ at: announcedTime, times: schedule }] : [];
       const note = announcedInstants.length === 0 ? '' : ' Only the next time reported by the service is shown.';
-      context.terminal.warn(`The times of schedule ${stored.id} cannot be calculated here: ${problem}.${note}`);
+      context.terminal.warn(`The times of schedule ${schedule.id} cannot be calculated here: ${problem}.${note}`);
       return announcedInstants;
     });
     if (firings.length === 0 && schedules.length > 0 && schedules.every((schedule) => problemOf(storedTimes(schedule)) !== undefined))

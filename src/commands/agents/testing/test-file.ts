@@ -4,7 +4,7 @@ import path from 'node:path';
 import { parseDuration } from '../../../base/duration.ts';
 import { UsageError } from '../../../base/errors.ts';
 import { pluralize } from '../../../base/pluralize.ts';
-import { decoded, fileProblem, readBytes, readText } from '../../../cli/input/body.ts';
+import { decodeText, fileProblem, readBytes, readText } from '../../../cli/input/body.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import type { Finding } from '../../../service/service.ts';
 import { type AnswersFile, readAnswers } from '../../../watch/answers.ts';
@@ -197,5 +197,5 @@ export async function readAgentFile(
   const bytes = await readFile(whole).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`${file.name}: ${fileProblem(name, error)}`);
   });
-  return { name, text: decoded(bytes, name) };
+  return { name, text: decodeText(bytes, name) };
 }

@@ -33,9 +33,9 @@ export default defineCommand({
       enabled: input.enabled ?? true,
       ...omitUndefined({ concurrency: concurrencyOf(input.concurrency) }),
     };
-    const { case_trigger: created } = await client.call('createAgentCaseTrigger', { params, body });
-    warnOfConflict(context, created);
-    await warnOfNoRevision(context, created);
-    return created;
+    const { case_trigger: trigger } = await client.call('createAgentCaseTrigger', { params, body });
+    warnOfConflict(context, trigger);
+    await warnOfNoRevision(context, trigger);
+    return trigger;
   },
 });

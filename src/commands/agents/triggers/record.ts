@@ -2,7 +2,7 @@
 import { AopsError, exitCodes } from '../../../base/errors.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { argument, integer, optionalArgument } from '../../../cli/kit/flags.ts';
-import { styled, time } from '../../../cli/kit/output.ts';
+import { time, withStyle } from '../../../cli/kit/output.ts';
 import { ifReadable } from '../../../cli/kit/secondary-requests.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { CaseTrigger } from '../../../interface/types.ts';
@@ -28,7 +28,7 @@ export const triggerRecord = (trigger: CaseTrigger) => ({
   Queue: trigger.case_queue_name,
   Enabled: trigger.enabled,
   'At a time': trigger.concurrency ?? 'as many as the plan allows',
-  Conflict: trigger.has_conflict ? styled(`${otherAgents(trigger)} this queue`, 'warning') : undefined,
+  Conflict: trigger.has_conflict ? withStyle(`${otherAgents(trigger)} this queue`, 'warning') : undefined,
   'Created by': trigger.creator_display_name ?? undefined,
   Created: time(trigger.created_at),
   Updated: time(trigger.updated_at),

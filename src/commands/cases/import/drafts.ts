@@ -12,7 +12,7 @@ export const mapForm = 'COLUMN=title, data, priority, labels, label:KEY or ignor
 type Target = (typeof fields)[number] | `label:${string}`;
 type Labels = NonNullable<NewCase['labels']>;
 
-export interface Drafting {
+export interface DraftOptions {
   /** `COLUMN=FIELD` */
   map: readonly string[];
   /** Added to every case, in addition to the labels of its row. */
@@ -26,12 +26,12 @@ export interface Draft {
 }
 
 /** The cases of the rows, and the rows that cannot be turned into cases. @throws UsageError if the mapping does not fit the file */
-export function makeDrafts(file: Rows, drafting: Drafting, name: string): { drafts: Draft[]; failedRows: FailedRow[] } {
-  const targets = targetsOf(file.columns, drafting.map, name);
+export function makeDrafts(file: Rows, draftOptions: DraftOptions, name: string): { drafts: Draft[]; failedRows: FailedRow[] } {
+  const targets = targetsOf(file.columns, draftOptions.map, name);
   const drafts: Draft[] = [];
   const failedRows: FailedRow[] = [];
   for (const row of file.rows) {
-    const result = draftOf(row, targets, drafting, file.format === 'csv');
+    const result = draftOf(row, targets, draftOptions, file.format === 'csv');
     if (typeof result === 'string') failedRows.push({ row: row.number, reason: result });
     else drafts.push({ row: row.number, draft: result });
   }
@@ -64,10 +64,15 @@ function ownTarget(column: string): Target | undefined {
 }
 
 /** The case of a row, or the reason why the row cannot be used. */
-function draftOf({ values }: Row, targets: ReadonlyMap<string, Target | undefined>, drafting: Drafting, cells: boolean): NewCase | string {
+function draftOf(
+  { values }: Row,
+  targets: ReadonlyMap<string, Target | undefined>,
+  draftOptions: DraftOptions,
+  cells: boolean,
+): NewCase | string {
   const draft: NewCase = { title: '' };
-  const labels: Labels = [...drafting.labels];
-  let priority: string | undefined = drafting.priority;
+  const labels: Labels = [...draftOptions.labels];
+  let priority: string | undefined = draftOptions.priority;
   // Columns can have the names of inherited properties.
   const rest: Record<string, unknown> = Object.create(null);
   for (const [column, target] of targets) {

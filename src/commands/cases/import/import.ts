@@ -13,7 +13,7 @@ import { ResultError } from '../../../cli/kit/result-error.ts';
 import { repeatHint, ServiceAnswerError } from '../../../client/errors.ts';
 import { credentialName } from '../../../config/credential.ts';
 import { startSpinner } from '../../../terminal/progress.ts';
-import { type Draft, type Drafting, makeDrafts } from './drafts.ts';
+import { type Draft, type DraftOptions, makeDrafts } from './drafts.ts';
 import { type BatchResult, Ledger } from './ledger.ts';
 import { type FailedRow, type Rows, readRows, writeRows } from './rows.ts';
 
@@ -40,7 +40,7 @@ const largestCase = 1_000_000;
  */
 export async function importCases(
   context: Context,
-  request: { file: string; queueId: string; drafting: Drafting },
+  request: { file: string; queueId: string; drafting: DraftOptions },
 ): Promise<ImportSummary> {
   if (request.file === '-')
     throw new UsageError('--from needs a file and cannot read standard input, because progress is recorded next to the file.');
@@ -51,7 +51,7 @@ export async function importCases(
   const { drafts, failedRows } = makeDrafts(rows, request.drafting, request.file);
   const batches = batchesOf(drafts, failedRows);
   const file = path.resolve(context.cwd, request.file);
-  const unlock = context.flags.dryRun ? () => undefined : await locked(context, file, request.file);
+  const unlock = context.flags.dryRun ? () => undefined : await lockImport(context, file, request.file);
   try {
     const client = await context.client();
     const ledger = await Ledger.open(`${file}.aops-ledger`, {
@@ -70,7 +70,7 @@ export async function importCases(
   }
 }
 
-async function locked(context: Context, file: string, name: string): Promise<() => void> {
+async function lockImport(context: Context, file: string, name: string): Promise<() => void> {
   const lock = `${file}.aops-lock`;
   const unlock = await takeLock(lock, { waitMilliseconds: 0, signal: context.signal }).catch((error: unknown) => {
     throw writeFailure(error, lock);
@@ -84,13 +84,13 @@ async function locked(context: Context, file: string, name: string): Promise<() 
 }
 
 /** The same file always results in the same batches, because their numbers are part of their keys. */
-function batchesOf(drafts: readonly Draft[], failed: FailedRow[]): Draft[][] {
+function batchesOf(drafts: readonly Draft[], failedRows: FailedRow[]): Draft[][] {
   const batches: Draft[][] = [];
   let bytesLeft = 0;
   for (const draft of drafts) {
     const size = Buffer.byteLength(JSON.stringify(draft.draft));
     if (size > largestCase) {
-      failed.push({ row: draft.row, reason: `the case has ${size} bytes; at most ${largestCase} are allowed` });
+      failedRows.push({ row: draft.row, reason: `the case has ${size} bytes; at most ${largestCase} are allowed` });
       continue;
     }
     const lastBatch = batches.at(-1);
@@ -177,7 +177,7 @@ const isRefusal = (error: unknown): boolean => error instanceof ServiceAnswerErr
 async function summarize(
   request: { file: string; queueId: string },
   rows: Rows,
-  failed: FailedRow[],
+  failedRows: FailedRow[],
   outcome: { created: number; createdBefore: number; file: string; ledger: string },
 ): Promise<ImportSummary> {
   const { dir, name, ext } = path.parse(request.file);
@@ -188,20 +188,20 @@ async function summarize(
     rows: rows.rows.length,
     created: outcome.created,
     created_before: outcome.createdBefore,
-    failed: failed.length,
-    failed_file: failed.length === 0 ? null : failedFile,
+    failed: failedRows.length,
+    failed_file: failedRows.length === 0 ? null : failedFile,
     ledger: outcome.ledger,
   };
-  if (failed.length === 0) return summary;
-  const sortedFailures = failed.toSorted((a, b) => a.row - b.row);
+  if (failedRows.length === 0) return summary;
+  const sortedFailures = failedRows.toSorted((a, b) => a.row - b.row);
   const place = path.join(path.dirname(outcome.file), `${name}.failed${ext}`);
   await writeFile(place, writeRows(rows, sortedFailures), { mode: 0o600 }).catch((error: unknown) => {
     throw writeFailure(error, place);
   });
   const [first] = sortedFailures as [FailedRow];
-  const more = failed.length > 1 ? `; ${failed.length - 1} more` : '';
-  const skipped = pluralize(failed.length, 'row was skipped', 'rows were skipped');
-  const message = `${skipped} (row ${first.row}: ${first.reason.replace(/\.$/, '')}${more}).`;
+  const more = failedRows.length > 1 ? `; ${failedRows.length - 1} more` : '';
+  const skippedText = pluralize(failedRows.length, 'row was skipped', 'rows were skipped');
+  const message = `${skippedText} (row ${first.row}: ${first.reason.replace(/\.$/, '')}${more}).`;
   throw new ResultError(
     new AopsError(message, {
       code: 'rows_failed',

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { UsageError } from '../../../base/errors.ts';
 import { isObject } from '../../../base/values.ts';
-import { decoded } from '../../../cli/input/body.ts';
+import { decodeText } from '../../../cli/input/body.ts';
 import { toCsv } from '../../../terminal/csv.ts';
 import { parseCsv } from './csv.ts';
 
@@ -29,7 +29,7 @@ export function readRows(bytes: Uint8Array, file: string): Rows {
   const format = formats[path.extname(file).toLowerCase()];
   if (format === undefined)
     throw new UsageError(`${file} is not a .csv, .json, .ndjson or .jsonl file.`, 'The extension determines the format.');
-  const text = decoded(bytes, file);
+  const text = decodeText(bytes, file);
   const values = format === 'csv' ? csvValues(text, file) : format === 'json' ? jsonValues(text, file) : ndjsonValues(text, file);
   const rows = values.map((value, index) => ({ number: index + 1, values: value }));
   const columns = [...new Set(values.flatMap((value) => Object.keys(value)))].filter((name) => name !== reasonColumn);
@@ -43,7 +43,7 @@ function csvValues(text: string, file: string): Record<string, unknown>[] {
 }
 
 function jsonValues(text: string, file: string): Record<string, unknown>[] {
-  const whole = parsed(text, file);
+  const whole = parseLine(text, file);
   // The format of `cases list --json`, or a request body of the interface.
   const list = Array.isArray(whole) ? whole : isObject(whole) ? (whole.cases ?? whole.data) : undefined;
   if (!Array.isArray(list))
@@ -54,9 +54,9 @@ function jsonValues(text: string, file: string): Record<string, unknown>[] {
 const ndjsonValues = (text: string, file: string): Record<string, unknown>[] =>
   text
     .split('\n')
-    .flatMap((line, index) => (line.trim() === '' ? [] : [object(parsed(line, `${file}:${index + 1}`), `${file}:${index + 1}`)]));
+    .flatMap((line, index) => (line.trim() === '' ? [] : [object(parseLine(line, `${file}:${index + 1}`), `${file}:${index + 1}`)]));
 
-function parsed(text: string, where: string): unknown {
+function parseLine(text: string, where: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
   } catch (error) {
@@ -75,8 +75,8 @@ export interface FailedRow {
 }
 
 /** Failed rows with their reasons, in the format of the file, so that they can be corrected and imported again. */
-export function writeRows({ format, columns, rows }: Rows, failed: readonly FailedRow[]): string {
-  const values = failed.map(({ row, reason }) => ({ ...rows[row - 1]?.values, [reasonColumn]: reason }));
+export function writeRows({ format, columns, rows }: Rows, failedRows: readonly FailedRow[]): string {
+  const values = failedRows.map(({ row, reason }) => ({ ...rows[row - 1]?.values, [reasonColumn]: reason }));
   if (format === 'json') return `${JSON.stringify(values, null, 2)}\n`;
   if (format === 'ndjson') return values.map((value) => `${JSON.stringify(value)}\n`).join('');
   const header = [...columns, reasonColumn];

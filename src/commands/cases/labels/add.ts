@@ -25,9 +25,9 @@ export default defineCommand({
     const client = await context.client();
     const { case: row } = await client.call('getCase', { params: { case_id: input.case } });
     const params = { queue_id: row.queue_id, case_id: row.id };
-    let assigned: Label[] = [];
+    let assignedLabels: Label[] = [];
     for (const labels of chunks(input.labels.map(readLabel), maxLabels))
-      assigned = (await client.call('assignCaseLabels', { params, body: { labels } })).labels;
-    return wholeList(assigned);
+      assignedLabels = (await client.call('assignCaseLabels', { params, body: { labels } })).labels;
+    return wholeList(assignedLabels);
   },
 });

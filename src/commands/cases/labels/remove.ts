@@ -17,8 +17,8 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const { params, labels } = await ownLabels(context, input.case);
-    const selected = chosenLabels(labels, input.labels);
-    const answer = await client.call('unlinkCaseLabels', { params, body: { label_ids: selected.map(({ id }) => id) } });
-    return { removed: selected.map(labelText), ...answer };
+    const selectedLabels = chosenLabels(labels, input.labels);
+    const answer = await client.call('unlinkCaseLabels', { params, body: { label_ids: selectedLabels.map(({ id }) => id) } });
+    return { removed: selectedLabels.map(labelText), ...answer };
   },
 });

@@ -30,25 +30,31 @@ export default defineCommand({
     profile: 'string?',
     file: 'string?',
   }),
-  output: recordOutput<CreatedClient>((created) => {
-    const { ID, ...record } = credentialRecord(created);
+  output: recordOutput<CreatedClient>((client) => {
+    const { ID, ...record } = credentialRecord(client);
     return {
       'Client ID': ID,
       ...record,
-      'Token URL': created.token_url,
-      'Client secret': created.client_secret,
-      Profile: created.profile,
-      File: created.file,
+      'Token URL': client.token_url,
+      'Client secret': client.client_secret,
+      Profile: client.profile,
+      File: client.file,
     };
   }),
   async run(context, input): Promise<CreatedClient> {
-    const issued = await deliver(context, input, async () => {
+    const issuedCredential = await deliver(context, input, async () => {
       const service = await context.client();
       const { client, secret, token_url } = await service.call('createLocalClient', { body: await newCredential(context, input) });
       const credential = { type: 'client_credentials', client_id: client.id, client_secret: secret, token_url } as const;
       return { row: client, secret, revoke: `aops local client revoke ${client.id}`, teamId: client.team_id, credential };
     });
-    const { client_id, token_url } = issued.credential;
-    return { ...issued.row, client_id, token_url, ...issued.delivery, ...(input.reveal ? { client_secret: issued.secret } : {}) };
+    const { client_id, token_url } = issuedCredential.credential;
+    return {
+      ...issuedCredential.row,
+      client_id,
+      token_url,
+      ...issuedCredential.delivery,
+      ...(input.reveal ? { client_secret: issuedCredential.secret } : {}),
+    };
   },
 });

@@ -28,19 +28,19 @@ export default defineCommand({
     { command: 'TOKEN=$(aops local token create job --reveal --jq .token)', text: 'Create a token in a script' },
   ],
   result: returns('createLocalToken.token', { token: 'string?', profile: 'string?', file: 'string?' }),
-  output: recordOutput<CreatedToken>((created) => ({
-    ...credentialRecord(created),
-    Token: created.token,
-    Profile: created.profile,
-    File: created.file,
+  output: recordOutput<CreatedToken>((token) => ({
+    ...credentialRecord(token),
+    Token: token.token,
+    Profile: token.profile,
+    File: token.file,
   })),
   async run(context, input): Promise<CreatedToken> {
-    const issued = await deliver(context, input, async () => {
+    const issuedCredential = await deliver(context, input, async () => {
       const client = await context.client();
       const { token, secret } = await client.call('createLocalToken', { body: await newCredential(context, input) });
       const credential = { type: 'token', token: secret } as const;
       return { row: token, secret, revoke: `aops local token revoke ${token.id}`, teamId: token.team_id, credential };
     });
-    return { ...issued.row, ...issued.delivery, ...(input.reveal ? { token: issued.secret } : {}) };
+    return { ...issuedCredential.row, ...issuedCredential.delivery, ...(input.reveal ? { token: issuedCredential.secret } : {}) };
   },
 });

@@ -13,13 +13,13 @@ const maxOpenActions = 12;
 /** Everything before the first frame. */
 export function pageHead(run: Run, shots: readonly Shot[]): string {
   const policy = `default-src 'none'; img-src data:; style-src 'sha256-${crypto().createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
-  const failed = shots.filter((shot) => errorOf(shot) !== undefined).length;
+  const failedCount = shots.filter((shot) => errorOf(shot) !== undefined).length;
   const facts = [
     fact('Status', html`<span class="status ${statusClass(run.status)}">${run.status}</span>`),
     fact('Started', moment(run.started_at ?? run.created_at)),
     fact('Took', between(run.started_at, run.completed_at)),
     fact('Actions', String(shots.length)),
-    fact('Failed', failed === 0 ? undefined : String(failed)),
+    fact('Failed', failedCount === 0 ? undefined : String(failedCount)),
   ];
   const links = shots.map(
     (shot) => html`<li><a href="#s${shot.number}"><b>${shot.number}</b> <bdi>${actionText(shot)}</bdi>${mark(shot)}</a></li>`,

@@ -30,8 +30,8 @@ export async function* frames(
   signal: AbortSignal,
 ): AsyncGenerator<Frame, void, undefined> {
   // Cancels the downloads ahead if the caller stops reading.
-  const ended = new AbortController();
-  const reader = new Reader(client, renewTimeline, sharedSignal(signal, ended.signal));
+  const endController = new AbortController();
+  const reader = new Reader(client, renewTimeline, sharedSignal(signal, endController.signal));
   const pendingFrames: Promise<Frame>[] = [];
   try {
     for (const shot of shots) {
@@ -43,7 +43,7 @@ export async function* frames(
     }
     for (const frame of pendingFrames) yield await frame;
   } finally {
-    ended.abort();
+    endController.abort();
   }
 }
 

@@ -57,13 +57,13 @@ export async function bringHome(
   checkout: Checkout,
   tree: string,
   changes: readonly ChangedPath[],
-  { branchAdvice, onlyChecks }: { branchAdvice: string; onlyChecks: boolean },
+  { branchAdvice, isCheckOnly }: { branchAdvice: string; isCheckOnly: boolean },
 ): Promise<void> {
   const { git, headTree } = checkout;
   await git.run(['update-index', '-q', '--refresh']);
-  const uncommitted = await uncommittedAmong(checkout, changes);
-  if (uncommitted.length > 0) throw overwriting(uncommitted, branchAdvice);
-  if (onlyChecks) return;
+  const uncommittedPaths = await uncommittedAmong(checkout, changes);
+  if (uncommittedPaths.length > 0) throw overwriting(uncommittedPaths, branchAdvice);
+  if (isCheckOnly) return;
   const answer = await git.run(['read-tree', '-m', '-u', headTree, tree], { ignoresInterrupts: true });
   if (answer.code === 0) return;
   // Git checks everything before its first change.
@@ -74,10 +74,10 @@ export async function bringHome(
 
 async function uncommittedAmong({ git, folder, head }: Checkout, changes: readonly ChangedPath[]): Promise<string[]> {
   const task = 'looking for uncommitted work';
-  const staged = head === undefined ? ['ls-files', '-z'] : ['diff-index', '--cached', '--name-only', '--no-renames', '-z', 'HEAD'];
+  const listCommand = head === undefined ? ['ls-files', '-z'] : ['diff-index', '--cached', '--name-only', '--no-renames', '-z', 'HEAD'];
   const names = new Set([
     ...namesIn(await git.output(['diff-files', '--name-only', '-z'], task)),
-    ...namesIn(await git.output(staged, task)),
+    ...namesIn(await git.output(listCommand, task)),
     ...namesIn(await git.output(['ls-files', '--unmerged', '-z'], task)).map((entry) => entry.slice(entry.indexOf('\t') + 1)),
   ]);
   const found = await Promise.all(

@@ -33,8 +33,8 @@ export async function merge(git: LocalGit, parts: MergeParts): Promise<Merge> {
   const trial = path.join(folder, 'objects');
   await mkdir(trial);
   const index = { GIT_INDEX_FILE: path.join(folder, 'index'), ...identity };
-  const discarded = { GIT_OBJECT_DIRECTORY: trial, GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${objects.replace(/["\\]/g, '\\$&')}"` };
-  const result = await mergeIn(git, parts, { ...index, ...discarded });
+  const trialEnvironment = { GIT_OBJECT_DIRECTORY: trial, GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${objects.replace(/["\\]/g, '\\$&')}"` };
+  const result = await mergeIn(git, parts, { ...index, ...trialEnvironment });
   return 'conflicts' in result || result.tree === parts.onto ? result : mergeIn(git, parts, index);
 }
 
@@ -48,15 +48,15 @@ const identity = Object.fromEntries(
 
 async function mergeIn(git: LocalGit, { onto, base, patch }: MergeParts, env: Variables): Promise<Merge> {
   if (base === undefined || base === onto) return apply(git, onto, patch, env);
-  const changed = await apply(git, base, patch, env);
-  if ('conflicts' in changed) return changed;
+  const changedTree = await apply(git, base, patch, env);
+  if ('conflicts' in changedTree) return changedTree;
   // With a history of their own, in which the base is the only common ancestor, whatever has become of the branches.
   const commit = async (tree: string, ...parents: string[]): Promise<string> =>
     (
       await git.output(['commit-tree', ...parents.flatMap((parent) => ['-p', parent]), '-m', 'x', tree], 'preparing the merge', { env })
     ).trim();
   const start = await commit(base);
-  const sides = [await commit(onto, start), await commit(changed.tree, start)];
+  const sides = [await commit(onto, start), await commit(changedTree.tree, start)];
   const answer = await git.run(['merge-tree', '--write-tree', '--name-only', '-z', ...sides], { env });
   const [tree = '', ...rest] = answer.stdout.split('\0');
   if (answer.code === 0) return { tree };
@@ -73,8 +73,8 @@ async function apply(git: LocalGit, base: string, patch: string, variables: Vari
   const args = ['-c', 'apply.ignoreWhitespace=no', 'apply', '--cached', '--3way', '--whitespace=nowarn', patch];
   const answer = await git.run(args, { env: variables });
   if (answer.code === 0) return { tree: (await git.output(['write-tree'], 'writing the result', { env: variables })).trim() };
-  const unmerged = await git.output(['ls-files', '--unmerged', '-z'], 'reading the result', { env: variables });
-  const names = [...namesIn(unmerged).map((entry) => textOf(entry.slice(entry.indexOf('\t') + 1))), ...refusedFiles(answer.stderr)];
+  const unmergedList = await git.output(['ls-files', '--unmerged', '-z'], 'reading the result', { env: variables });
+  const names = [...namesIn(unmergedList).map((entry) => textOf(entry.slice(entry.indexOf('\t') + 1))), ...refusedFiles(answer.stderr)];
   if (names.length === 0) throw gitFailed('applying the changes', answer);
   return { conflicts: [...new Set(names)].sort() };
 }

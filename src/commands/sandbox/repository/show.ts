@@ -28,10 +28,10 @@ async function patchText(context: Context, changes: RunChanges): Promise<string>
 }
 
 /** Says what the list does not contain. */
-export function noteGaps(context: Context, { nested_repositories: nested, files, total_files: total }: RunChanges): void {
-  if (nested.length > 0)
+export function noteGaps(context: Context, { nested_repositories: nestedRepositories, files, total_files: total }: RunChanges): void {
+  if (nestedRepositories.length > 0)
     context.terminal.note(
-      `Folders with a repository of their own are left out: ${nested.join(', ')}. Download them with \`aops sandbox pull\`.`,
+      `Folders with a repository of their own are left out: ${nestedRepositories.join(', ')}. Download them with \`aops sandbox pull\`.`,
     );
   if (total > files.length) context.terminal.note(`Only the first ${files.length} of ${pluralize(total, 'changed file')} are listed.`);
 }
@@ -54,10 +54,10 @@ export async function drawPatch(files: readonly PatchedFile[], view: View): Prom
 }
 
 /** With short IDs of contents: the exact patch has complete ones, which `git apply` needs. */
-const abbreviated = (part: string): string => part.replace(/^(index [0-9a-f]{7})[0-9a-f]*(\.\.[0-9a-f]{7})[0-9a-f]*/m, '$1$2');
+const abbreviateIds = (part: string): string => part.replace(/^(index [0-9a-f]{7})[0-9a-f]*(\.\.[0-9a-f]{7})[0-9a-f]*/m, '$1$2');
 
 function shownPart(file: PatchedFile): string {
-  const part = abbreviated(file.patch ?? `diff --git ${file.path}\n`);
+  const part = abbreviateIds(file.patch ?? `diff --git ${file.path}\n`);
   const sizes = [file.size_before, file.size_after].map((size) => (size === null ? 'nothing' : formatSize(size)));
   const header = part.slice(0, Math.max(0, part.search(/^(?:GIT binary patch|---|@@) ?/m)) || part.length);
   if (file.patch === undefined || part.length > longestPart) return `${header}Differs (${sizes.join(' to ')})\n`;

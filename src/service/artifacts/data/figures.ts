@@ -50,7 +50,7 @@ async function figures(db: Queries, teamId: string, block: DataBlock, now: numbe
   return { kind: 'bars', bars: allBars.map((bar) => ({ ...bar, ...(block.by === 'status' ? { status: true } : {}) })), total };
 }
 
-const bucketOf = ({ created }: Source, field: Field): RawBuilder<string> => sql`substr(${created}, 1, ${sql.lit(bucketLength(field))})`;
+const bucketOf = ({ createdAt }: Source, field: Field): RawBuilder<string> => sql`substr(${createdAt}, 1, ${sql.lit(bucketLength(field))})`;
 
 type MakeRows = () => ReturnType<Source['rows']>;
 
@@ -70,10 +70,10 @@ async function countGroups(rows: MakeRows, expression: RawBuilder<string | null>
   return counts.map(({ label, value }) => ({ label: label ?? 'none', value: Number(value) }));
 }
 
-async function table({ columns, created }: Source, rows: MakeRows): Promise<DataContent> {
+async function table({ columns, createdAt }: Source, rows: MakeRows): Promise<DataContent> {
   const rowsFound = await rows()
     .select(columns.map(({ value }, index) => value.as(`c${index}`)))
-    .orderBy(created, 'desc')
+    .orderBy(createdAt, 'desc')
     .limit(maxRows)
     .execute();
   return {

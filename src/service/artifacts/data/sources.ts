@@ -14,7 +14,7 @@ export interface Source {
   /** The rows of a team that match a query. */
   rows(db: Queries, teamId: string, query: Query, span: Span): Rows;
   /** When the row was created, ISO 8601. */
-  created: RawBuilder<string>;
+  createdAt: RawBuilder<string>;
   fields: Partial<Record<Field, RawBuilder<string | null>>>;
   columns: readonly { label: string; kind: ColumnKind; value: RawBuilder<string | number | null> }[];
 }
@@ -33,7 +33,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
         query,
         span,
       ),
-    created: sql`runs.created_at`,
+    createdAt: sql`runs.created_at`,
     fields: { status: sql`runs.status`, agent: sql`agents.name`, source: sql`runs.source` },
     columns: [
       { label: 'Run', kind: 'text', value: sql`runs.title` },
@@ -54,7 +54,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
         query,
         span,
       ),
-    created: sql`human_requests.created_at`,
+    createdAt: sql`human_requests.created_at`,
     fields: { status: sql`human_requests.status`, type: sql`human_requests.type`, agent: sql`agents.name` },
     columns: [
       { label: 'Request', kind: 'text', value: sql`human_requests.title` },
@@ -67,7 +67,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
   deliveries: {
     rows: (db, teamId, query, span) =>
       restrict(db.selectFrom('deliveries').where('deliveries.team_id', '=', teamId), 'deliveries', query, span),
-    created: sql`deliveries.created_at`,
+    createdAt: sql`deliveries.created_at`,
     fields: { status: sql`deliveries.status`, event: sql`deliveries.kind` },
     // Without the URL: it can contain a secret, which must not appear on a page.
     columns: [
@@ -80,7 +80,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
   agents: {
     rows: (db, teamId, query, span) =>
       restrict(db.selectFrom('agents').where('agents.team_id', '=', teamId).where('agents.deleted_at', 'is', null), 'agents', query, span),
-    created: sql`agents.created_at`,
+    createdAt: sql`agents.created_at`,
     fields: {},
     columns: [
       { label: 'Agent', kind: 'text', value: sql`agents.name` },
@@ -110,7 +110,7 @@ function casesAt(now: string): Source {
       const inQueue = query.queue === undefined ? teamCases : teamCases.where('queues.id', '=', query.queue.id);
       return restrict(inQueue, 'cases', query, span, status);
     },
-    created: sql`cases.created_at`,
+    createdAt: sql`cases.created_at`,
     fields: { status, priority, queue: sql`queues.name` },
     columns: [
       { label: 'Case', kind: 'text', value: sql`cases.title` },

@@ -7,15 +7,15 @@ import { type DataBlock, type Field, type Form, type Query, timeFields } from '.
 import { type Subject, subjectOf } from '../subjects.ts';
 import type { BlockRequest, FormWord } from './block-request.ts';
 
-export interface Named {
+export interface NamedResource {
   id: string;
   name: string;
 }
 
 /** The names that requests can use. */
 export interface TeamNames {
-  agents: readonly Named[];
-  queues: readonly Named[];
+  agents: readonly NamedResource[];
+  queues: readonly NamedResource[];
 }
 
 export interface Tools {
@@ -92,7 +92,12 @@ function wholeQueues({ asker, names, statement }: Tools): Pick<Query, 'queue'> {
 }
 
 /** The agent or queue with that name, or the one that is chosen instead. */
-function resolveName(text: string, kind: 'agent' | 'queue', candidates: readonly Named[], { asker, statement }: Tools): Named {
+function resolveName(
+  text: string,
+  kind: 'agent' | 'queue',
+  candidates: readonly NamedResource[],
+  { asker, statement }: Tools,
+): NamedResource {
   const match =
     candidates.find(({ id, name }) => id === text || name === text) ??
     candidates.find(({ name }) => name.toLowerCase() === text.toLowerCase());

@@ -1,7 +1,7 @@
 /** The commands that a statement consists of. */
 import { ordinalPattern } from '../../words/ordinals.ts';
 import { markPattern, maskQuotes, type Quote } from '../../words/quotes.ts';
-import { boundaryOr, maskedStatements, normalized, type Statement, textOf } from '../../words/statements.ts';
+import { boundaryOr, maskedStatements, normalize, type Statement, textOf } from '../../words/statements.ts';
 import { type BlockRequest, readBlockRequest } from './block-request.ts';
 import { notUnderstoodError } from './help.ts';
 
@@ -35,7 +35,7 @@ const joint = /\s*,\s*(?:and\s+|plus\s+)?|\s+(?:and|plus|as well as)\s+/i;
 /** The statements of a message, in their order. */
 export function readStatements(message: string): Statement[] {
   const quotes: Quote[] = [];
-  return maskQuotes(normalized(message), quotes)
+  return maskQuotes(normalize(message), quotes)
     .replaceAll(/[^\S\n]+/g, ' ')
     .split('\n')
     .flatMap((line) => maskedStatements(line, quotes, boundary));

@@ -22,14 +22,14 @@ export interface Request {
   names: TeamNames;
 }
 
-export type Composed = Outcome<{ status: 'composed'; page: PageSpec; changes: string[] }>;
+export type Composition = Outcome<{ status: 'composed'; page: PageSpec; changes: string[] }>;
 
 const maxStatements = 60;
 
 /** The maximum length of a title in characters (updateArtifact in the contract). */
 const maxTitleLength = 120;
 
-export function compose(request: Request): Composed {
+export function compose(request: Request): Composition {
   try {
     const statements = readStatements(request.message);
     if (statements.length === 0) throw nothingRequested();

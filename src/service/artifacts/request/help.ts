@@ -17,9 +17,9 @@ const grammar: Grammar = { reader: 'The generator of the local service', phrases
 /** The refusal of a message that does not request anything. */
 export const nothingRequested = (): RefusalError => new RefusalError(`The message does not request anything. ${understoodBy(grammar)}`);
 
-/** The refusal of a statement that is not understood. @param unknown its unknown words, if all the other words are understood */
-export function notUnderstoodError(statement: Statement, unknown: readonly string[] = []): RefusalError {
-  const words = unknown.slice(0, 5).map((word) => `"${word}"`);
+/** The refusal of a statement that is not understood. @param unknownWords its unknown words, if all the other words are understood */
+export function notUnderstoodError(statement: Statement, unknownWords: readonly string[] = []): RefusalError {
+  const words = unknownWords.slice(0, 5).map((word) => `"${word}"`);
   const hint = `The ${words.length === 1 ? 'word' : 'words'} ${words.join(', ')} cannot be used here.`;
   return new RefusalError(notUnderstood(grammar, [statement], words.length === 0 ? undefined : hint));
 }

@@ -15,7 +15,7 @@ export interface Place {
   readonly asker: Asker;
 }
 
-const numbered = /^(?:(?:the )?(?:block|part|section|number) )?(\d+)$/;
+const numberPattern = /^(?:(?:the )?(?:block|part|section|number) )?(\d+)$/;
 const nth = new RegExp(`^(?:the )?(${ordinalPattern})(?: (?:one|block|part|section|table|chart|list))?$`);
 const filler = new Set(['the', 'a', 'an', 'of', 'part', 'block', 'section', 'one', 'element', 'selected', 'with', 'about']);
 
@@ -29,7 +29,7 @@ export function resolveReference(place: Place, statement: Statement, reference: 
   const words = (reference ?? 'it').toLowerCase().trim();
   if (/^(?:it|this|that|these|(?:the )?selected\b.*)$/.test(words)) return blockInFocus(place, statement, reference);
   const ordinal = nth.exec(words)?.[1];
-  const position = ordinal === undefined ? numbered.exec(words)?.[1] : positionOf(ordinal);
+  const position = ordinal === undefined ? numberPattern.exec(words)?.[1] : positionOf(ordinal);
   if (position !== undefined) {
     const block = blocks[position === -1 ? blocks.length - 1 : Number(position) - 1];
     if (block) return block;

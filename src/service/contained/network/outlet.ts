@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ServiceError } from '../../errors.ts';
-import { type Guard, guardedConnect, HostNotAllowedError, type Lookup, unbracketed } from '../../outbound/guarded-lookup.ts';
+import { type Guard, guardedConnect, HostNotAllowedError, type Lookup, withoutBrackets } from '../../outbound/guarded-lookup.ts';
 import { closer, createProxy, join, type OpenConnection } from '../../outbound/proxy.ts';
 import type { LaunchRequest, ProgramEndpoint } from '../../sandbox/launch.ts';
 import type { Mount } from '../bubblewrap.ts';
@@ -103,7 +103,7 @@ function serversFor(destinations: Destinations, endpoint: ProgramEndpoint | unde
 /** Opens connections to the destinations, at addresses that both the policy and the operator allow. */
 function opener(destinations: Destinations, lookup: Lookup | undefined): OpenConnection {
   return (urlHost, port) => {
-    const host = unbracketed(urlHost);
+    const host = withoutBrackets(urlHost);
     const guard: Guard = {
       allows: (name, address) => destinations.allows(name, port, address),
       lookup,

@@ -87,7 +87,7 @@ export async function updateSchedule(
   if (schedule === undefined) throw notFound('schedule', ids.scheduleId);
   const keepsFrequency = body.frequency === undefined || body.frequency === schedule.frequency;
   const { frequency, timezone } = schedule;
-  const times = checkedTimes({ ...(keepsFrequency ? timesOf(schedule) : { ...noTimes, frequency, timezone }), ...defined(body) });
+  const times = checkedTimes({ ...(keepsFrequency ? timesOf(schedule) : { ...noTimes, frequency, timezone }), ...withoutUndefined(body) });
   const enabled = body.enabled ?? schedule.enabled === 1;
   const now = engine.clock.now();
   await updateScheduleRow(trx, schedule.id, {
@@ -164,16 +164,16 @@ async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, sche
     // Each of these errors is thrown before anything of the run is written.
     if (!(error instanceof ServiceError)) throw error;
     const failures = temporary.has(error.error) ? schedule.failures : schedule.failures + 1;
-    const disabled = last || failures >= maxFailures;
+    const isDisabled = last || failures >= maxFailures;
     const reason = last ? error.message : `No run could be started ${failures} times in a row: ${error.message}`;
     await updateScheduleRow(trx, schedule.id, {
       last_error: error.message,
       failures,
       ...missingConnection(schedule, error, now),
-      ...(disabled ? { enabled: 0 as const, next_at: null, auto_disabled_at: now, auto_disabled_reason: reason } : {}),
+      ...(isDisabled ? { enabled: 0 as const, next_at: null, auto_disabled_at: now, auto_disabled_reason: reason } : {}),
     });
-    engine.log('warn', 'a schedule could not start a run', { schedule: schedule.id, error: error.error, disabled });
-    return !disabled;
+    engine.log('warn', 'a schedule could not start a run', { schedule: schedule.id, error: error.error, disabled: isDisabled });
+    return !isDisabled;
   }
 }
 
@@ -224,7 +224,7 @@ function checkedTimes(fields: ScheduleTimes): ScheduleTimes {
   });
 }
 
-const defined = <T extends object>(values: T): T =>
+const withoutUndefined = <T extends object>(values: T): T =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 const textOrNull = (text: string | null | undefined): string | null =>
   text === undefined || text === null || text.trim() === '' ? null : text;

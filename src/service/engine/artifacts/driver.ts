@@ -4,8 +4,8 @@ import type { Updateable } from 'kysely';
 import type { PageContent } from '../../artifacts/content.ts';
 import { lookUp } from '../../artifacts/data/figures.ts';
 import { emptyPage, type PageSpec } from '../../artifacts/page.ts';
-import type { Named } from '../../artifacts/request/blocks.ts';
-import { type Composed, compose } from '../../artifacts/request/compose.ts';
+import type { NamedResource } from '../../artifacts/request/blocks.ts';
+import { type Composition, compose } from '../../artifacts/request/compose.ts';
 import { hostTrouble } from '../../host-trouble.ts';
 import { newId } from '../../ids.ts';
 import { errorFields } from '../../log.ts';
@@ -107,7 +107,7 @@ async function answer(
   });
 }
 
-async function composePage(trx: Queries, artifact: ArtifactRow, generation: Generation, base: PageSpec): Promise<Composed> {
+async function composePage(trx: Queries, artifact: ArtifactRow, generation: Generation, base: PageSpec): Promise<Composition> {
   // Renaming an artifact also applies to its page, but a revision that was requested brings its own title.
   const isRenamed = artifact.title !== null && artifact.title !== base.title && !(generation.kind === 'message' && generation.asked);
   const page = isRenamed ? { ...base, title: artifact.title as string, titled: true } : base;
@@ -123,7 +123,7 @@ async function composePage(trx: Queries, artifact: ArtifactRow, generation: Gene
   });
 }
 
-const byName = (rows: readonly Named[]): Named[] =>
+const byName = (rows: readonly NamedResource[]): NamedResource[] =>
   rows.map(({ id, name }) => ({ id, name })).sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
 
 async function keepRevision(

@@ -54,13 +54,13 @@ export async function createArtifact(
   connectionIds: readonly string[] = [],
 ): Promise<{ artifact: ArtifactRow; message: ArtifactMessageRow }> {
   requireText(text);
-  const created = await engine.store.transaction().execute(async (trx) => {
+  const result = await engine.store.transaction().execute(async (trx) => {
     const artifact = await insertNewArtifact(engine, trx, reader);
     await attachAll(engine, trx, reader.teamId, artifact.id, connectionIds);
     return startFromMessage(engine, trx, artifact, reader, { message: text });
   });
   engine.worker.wake();
-  return created;
+  return result;
 }
 
 /** Creates an artifact for the run of an agent, within its transaction: people of the team can see and change it. Throws 400 `invalid_request`. */
@@ -222,7 +222,7 @@ export async function stopArtifact(
   id: string,
   partialText: string | undefined,
 ): Promise<ArtifactRow> {
-  const stopped = await engine.store.transaction().execute(async (trx) => {
+  const stoppedRow = await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
     if (!isGenerating(artifact)) return artifact;
     await revokeJob(trx, jobKinds.artifact, artifact.id);
@@ -237,8 +237,8 @@ export async function stopArtifact(
     const changes = { status: 'interrupted', generation: null, question: null, updated_at: now } as const;
     return requireRow(await changeArtifact(trx, artifact.id, changes, generatingStatuses));
   });
-  engine.worker.abort(jobKinds.artifact, stopped.id, 'stopped');
-  return stopped;
+  engine.worker.abort(jobKinds.artifact, stoppedRow.id, 'stopped');
+  return stoppedRow;
 }
 
 /** Throws 409 `artifact_generating`. */

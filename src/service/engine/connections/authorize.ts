@@ -104,14 +104,15 @@ async function begin(
     const resource = resourceOf(sdk, url, discovery);
     const scopes = scopesOf(discovery);
     const scope = scopes.length === 0 ? {} : { scope: scopes.join(' ') };
-    const registered = before?.server === server && redirects(before.client).includes(callback) ? before.client : undefined;
-    if (registered === undefined && metadata.registration_endpoint === undefined)
+    const registeredClient = before?.server === server && redirects(before.client).includes(callback) ? before.client : undefined;
+    if (registeredClient === undefined && metadata.registration_endpoint === undefined)
       throw unsupported(
         'oauth_registration_not_supported',
         `${server} does not support client registration; pass a token as a header instead.`,
       );
     const client =
-      registered ?? (await sdk.registerClient(server, { metadata, clientMetadata: clientMetadata(metadata, callback), ...scope, fetchFn }));
+      registeredClient ??
+      (await sdk.registerClient(server, { metadata, clientMetadata: clientMetadata(metadata, callback), ...scope, fetchFn }));
     const parameters = { metadata, clientInformation: client, redirectUrl: callback, state, ...scope };
     const { authorizationUrl, codeVerifier } = await sdk.startAuthorization(server, {
       ...parameters,
@@ -231,7 +232,7 @@ async function keep(
   const secrets = withTokens({ server, metadata, client, ...(resource === undefined ? {} : { resource }) }, tokens, engine.clock.now());
   const id = flow.connection_id ?? newId();
   const scopes = tokens.scope === undefined ? details.scopes : tokens.scope.split(' ').filter((word) => word !== '');
-  const authorized = {
+  const authorizedFields = {
     server_url: flow.server_url,
     auth_method: 'oauth' as const,
     oauth: sealedOAuth(engine.connections.box, id, secrets),
@@ -239,11 +240,12 @@ async function keep(
   };
   return changeConnection(engine, async (trx) => {
     if (flow.connection_id === null)
-      return insertNewConnection(trx, engine, { id, teamId: flow.team_id, name: flow.name, type: flow.type, ...authorized });
+      return insertNewConnection(trx, engine, { id, teamId: flow.team_id, name: flow.name, type: flow.type, ...authorizedFields });
     const row = await findConnection(trx, flow.team_id, id);
     const updated_at = isoTime(engine.clock.now());
     const healthy = { broken_at: null, broken_reason: null };
-    const changedRow = row && (await updateConnectionRow(trx, id, { ...authorized, ...healthy, revision: row.revision + 1, updated_at }));
+    const changedRow =
+      row && (await updateConnectionRow(trx, id, { ...authorizedFields, ...healthy, revision: row.revision + 1, updated_at }));
     if (changedRow === undefined) throw new AuthorizationFailure('The connection was deleted in the meantime.', flow.return_url);
     return changedRow;
   });

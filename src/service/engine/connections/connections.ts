@@ -107,7 +107,7 @@ export async function updateConnection(
       throw new ServiceError(400, 'invalid_request', `server_url ${message}.`, { details: [{ path: 'server_url', message }] });
     }
     const headers = fields.headers === undefined ? {} : sealedHeaders(engine.connections.box, id, changedHeaders(before, fields.headers));
-    const reached = server_url !== undefined || fields.auth_method !== undefined || fields.headers !== undefined;
+    const changesAccess = server_url !== undefined || fields.auth_method !== undefined || fields.headers !== undefined;
     const changedRow = await updateConnectionRow(trx, id, {
       ...(fields.name === undefined ? {} : { name: fields.name }),
       ...(server_url === undefined ? {} : { server_url }),
@@ -115,7 +115,7 @@ export async function updateConnection(
       ...(fields.shared === undefined ? {} : { shared: fields.shared ? (1 as const) : (0 as const) }),
       ...headers,
       ...(moves ? { oauth: null, oauth_scopes: null } : {}),
-      ...(reached ? { revision: row.revision + 1, broken_at: null, broken_reason: null } : {}),
+      ...(changesAccess ? { revision: row.revision + 1, broken_at: null, broken_reason: null } : {}),
       updated_at: isoTime(engine.clock.now()),
     });
     return changedRow ?? row;

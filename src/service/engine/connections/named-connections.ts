@@ -23,10 +23,10 @@ export async function namedConnections(
 
 /** Throws 400 `connection_missing` if a revision needs a connection that the team does not have. */
 export async function requireConnections(engine: HasRuntimes, db: Queries, teamId: string, config: string): Promise<void> {
-  const needed = namesIn(engine, config).flatMap(({ name, needed }) => (needed ? [name] : []));
-  if (needed.length === 0) return;
-  const rows = await connectionsOfTeam(db, teamId, needed);
-  const missingName = needed.find((name) => !rows.some((row) => isCalled(row, name)));
+  const neededNames = namesIn(engine, config).flatMap(({ name, needed }) => (needed ? [name] : []));
+  if (neededNames.length === 0) return;
+  const rows = await connectionsOfTeam(db, teamId, neededNames);
+  const missingName = neededNames.find((name) => !rows.some((row) => isCalled(row, name)));
   if (missingName === undefined) return;
   throw new ServiceError(
     400,

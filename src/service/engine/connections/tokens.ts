@@ -19,12 +19,12 @@ export function tokenSource(engine: HasStore & HasClock & HasConnections, { id, 
     async token() {
       const oauth = await current(engine, id);
       const isOver = oauth.expiresAt !== undefined && oauth.expiresAt - margin <= engine.clock.now();
-      const valid = isOver && oauth.refreshToken !== undefined ? await renewed(engine, { id, revision }, oauth.accessToken) : oauth;
+      const valid = isOver && oauth.refreshToken !== undefined ? await renewTokens(engine, { id, revision }, oauth.accessToken) : oauth;
       usedToken = valid.accessToken;
       return usedToken;
     },
     async onUnauthorized() {
-      await renewed(engine, { id, revision }, usedToken);
+      await renewTokens(engine, { id, revision }, usedToken);
     },
   };
 }
@@ -37,7 +37,7 @@ async function current(engine: HasStore & HasConnections, id: string): Promise<S
 }
 
 /** Tokens other than the one that was refused. Callers at the same time share one renewal. */
-function renewed(
+function renewTokens(
   engine: HasStore & HasClock & HasConnections,
   connection: { id: string; revision: number },
   refusedToken: string | undefined,

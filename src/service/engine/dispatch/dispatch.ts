@@ -117,10 +117,10 @@ async function begin(engine: HasClock & HasRuntimes, trx: Queries, queue: QueueR
     case: { id: row.id, title: row.title },
   });
   const claim = { claimed_by_run_id: run.id, claimed_at: run.created_at, postponed_to: null, updated_at: run.created_at };
-  const claimed = await changeCase(trx, row.id, { status: 'pending', runId: null }, claim);
-  if (claimed === undefined) throw new Error('the case was claimed within the transaction');
+  const claimedCase = await changeCase(trx, row.id, { status: 'pending', runId: null }, claim);
+  if (claimedCase === undefined) throw new Error('the case was claimed within the transaction');
   await insertCaseEvents(trx, [row.id], { type: 'claimed', runId: run.id, agentId }, run.created_at);
-  const event = caseEvent(trx, 'queue.case.claimed', queue, claimed, run.created_at);
+  const event = caseEvent(trx, 'queue.case.claimed', queue, claimedCase, run.created_at);
   await recordEvents(engine.clock, trx, { teamId: queue.team_id }, [event]);
 }
 

@@ -15,7 +15,7 @@ export interface Job<in Parts> {
   /** How the next job is taken. By default, it is the one that has been due for longest. */
   readonly claim?: JobClaim;
   /** Called when the subject of a job is stopped, also while no job is working on it. */
-  readonly stopped?: (parts: Parts, subjectId: string) => void;
+  readonly onStop?: (parts: Parts, subjectId: string) => void;
   /** Called at every start of the service, before any job is claimed. A recurring job makes itself due here. */
   readonly atStart?: (parts: Parts) => Promise<void>;
 }

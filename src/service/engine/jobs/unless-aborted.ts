@@ -7,13 +7,13 @@ const abortGrace = 2_000;
 /** The result of the work. After an abort, the work has a moment to end; if it does not, the reason of the abort is thrown anyway. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort: () => void = () => undefined;
-  const aborted = new Promise<void>((resolve) => {
+  const abortPromise = new Promise<void>((resolve) => {
     onAbort = resolve;
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) resolve();
   });
   try {
-    const first = await Promise.race([work.then((value) => ({ value })), aborted]);
+    const first = await Promise.race([work.then((value) => ({ value })), abortPromise]);
     if (first !== undefined) return first.value;
     const grace = new AbortController();
     const timeout = systemClock.sleep(abortGrace, grace.signal).catch(() => undefined);

@@ -48,7 +48,7 @@ interface Slots {
   concurrency: number;
   run: (job: ClaimedJob, signal: AbortSignal) => Promise<void>;
   claim: JobClaim;
-  stopped: (subjectId: string) => void;
+  onStop: (subjectId: string) => void;
   busyCount: number;
 }
 
@@ -99,12 +99,12 @@ export class Worker {
 
   /** Starts to claim and run jobs of these kinds. Call it once. */
   start<Parts>(jobs: readonly Job<Parts>[], parts: Parts): void {
-    for (const { kind, concurrency, run, claim = claimJob, stopped } of jobs) {
+    for (const { kind, concurrency, run, claim = claimJob, onStop } of jobs) {
       this.#kinds.set(kind, {
         concurrency: typeof concurrency === 'number' ? concurrency : concurrency(parts),
         run: (job, signal) => run(parts, job, signal),
         claim,
-        stopped: (subjectId) => stopped?.(parts, subjectId),
+        onStop: (subjectId) => onStop?.(parts, subjectId),
         busyCount: 0,
       });
     }
@@ -141,7 +141,7 @@ export class Worker {
   /** Aborts a job that this process is working on, and ends what it has left running for it. */
   abort(kind: string, subjectId: string, reason: JobAborted['reason']): void {
     this.#active.get(keyOf(kind, subjectId))?.controller.abort(new JobAborted(reason));
-    this.#kinds.get(kind)?.stopped(subjectId);
+    this.#kinds.get(kind)?.onStop(subjectId);
   }
 
   /** Stops claiming, aborts the running jobs, and waits for them, but not longer than `milliseconds`. */
@@ -187,29 +187,33 @@ export class Worker {
     // Most wake-ups bring no work.
     if (this.#idleState.version === version && now < this.#idleState.until) return this.#idleState.until - now;
     const first = await firstDueTimes(store, [...this.#kinds.keys()]);
-    const claimed: ClaimedJob[] = [];
+    const claimedJobs: ClaimedJob[] = [];
     let next = now + this.#lease / 3;
     // All claims are one commit.
     await store.atomically(async (unit) => {
       for (const [kind, slots] of this.#kinds) {
         const { queuedDueAt = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
         const isDue = Math.min(queuedDueAt, leaseEnd) <= now;
-        next = Math.min(next, isDue ? await this.#claimAll(unit.store, { kind, slots, now }, claimed) : queuedDueAt);
+        next = Math.min(next, isDue ? await this.#claimAll(unit.store, { kind, slots, now }, claimedJobs) : queuedDueAt);
       }
     });
-    for (const job of claimed) this.#begin(job, now + this.#lease);
+    for (const job of claimedJobs) this.#begin(job, now + this.#lease);
     this.#idleState = { version, until: next };
     return Math.max(0, next - clock.now());
   }
 
   /** Claims the due jobs of a kind, up to its concurrency. Returns when the next one is due. */
-  async #claimAll(store: Store, { kind, slots, now }: { kind: string; slots: Slots; now: number }, claimed: ClaimedJob[]): Promise<number> {
+  async #claimAll(
+    store: Store,
+    { kind, slots, now }: { kind: string; slots: Slots; now: number },
+    claimedJobs: ClaimedJob[],
+  ): Promise<number> {
     const { owner } = this.#options;
     for (let free = slots.concurrency - slots.busyCount; free > 0 && !this.#isClosing; free--) {
       const job = await slots.claim(store, kind, { owner, now, lease: this.#lease });
       // A job that is due but may not be claimed yet waits for another one to end, which wakes this loop.
       if (job === undefined) return (await nextDueTime(store, kind, now)) ?? Number.POSITIVE_INFINITY;
-      claimed.push(job);
+      claimedJobs.push(job);
     }
     // A kind at its limit is polled again when one of its jobs ends.
     return Number.POSITIVE_INFINITY;

@@ -82,10 +82,11 @@ function readOne(
   text: string | undefined,
 ): { answer: string | string[]; problem?: undefined } | { problem: string } {
   const labels = question.options?.map(({ label }) => label) ?? [];
-  const trimmed = text?.trim() ?? '';
-  if (trimmed === '') return { problem: labels.length > 0 ? `needs an answer; choose from: ${quotedList(labels)}` : 'needs an answer' };
-  if (labels.length === 0) return { answer: trimmed };
-  const choices = question.multi_select === true ? chosenLabels(trimmed, labels) : labels.filter((label) => label.trim() === trimmed);
+  const trimmedText = text?.trim() ?? '';
+  if (trimmedText === '') return { problem: labels.length > 0 ? `needs an answer; choose from: ${quotedList(labels)}` : 'needs an answer' };
+  if (labels.length === 0) return { answer: trimmedText };
+  const choices =
+    question.multi_select === true ? chosenLabels(trimmedText, labels) : labels.filter((label) => label.trim() === trimmedText);
   if (choices === undefined || choices.length === 0) {
     const rule = question.multi_select === true ? 'must be one or more of these, separated by commas' : 'must be one of these';
     return { problem: `${rule}: ${quotedList(labels)}` };

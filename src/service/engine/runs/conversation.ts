@@ -37,11 +37,11 @@ export async function respond(
     if (request.status !== 'pending' || run.status !== 'waiting') {
       throw new ServiceError(409, 'run_not_waiting', `The run is ${run.status}; only a waiting run can be answered.`);
     }
-    const checked = readAnswer(requestToAnswer(request), body);
+    const answer = readAnswer(requestToAnswer(request), body);
     const now = engine.clock.now();
-    const messages = await appendMessages(trx, run.id, [responseMessage(run, checked.message, isoTime(now))]);
+    const messages = await appendMessages(trx, run.id, [responseMessage(run, answer.message, isoTime(now))]);
     await proceed(trx, run, now, {});
-    const row = await answerRequest(trx, request.id, { answer: checked.answer, response: checked.response, respondedAt: isoTime(now) });
+    const row = await answerRequest(trx, request.id, { answer: answer.answer, response: answer.response, respondedAt: isoTime(now) });
     await recordRunEvents(engine.clock, trx, run, [...messageEvents(trx, run, messages), respondedEvent(run, row)]);
     await caseRunAnswered(engine, trx, run, row);
     return row;
@@ -118,8 +118,8 @@ export async function postMessage(
 }
 
 /** Refuses a message that would answer a request that its sender does not know about. */
-function requireExpected(run: RunRow, pending: HumanRequestRow | undefined, expected: string | null): void {
-  if ((pending?.id ?? null) === expected) return;
+function requireExpected(run: RunRow, pending: HumanRequestRow | undefined, expectedRequest: string | null): void {
+  if ((pending?.id ?? null) === expectedRequest) return;
   if (pending !== undefined)
     throw new ServiceError(
       409,

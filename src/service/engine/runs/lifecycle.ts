@@ -113,8 +113,8 @@ export async function stopRun(
   const result = await engine.store.transaction().execute(async (trx) => {
     const run = await findRun(trx, teamId, runId);
     if (run === undefined) throw notFound('run', runId);
-    const stopped = await interruptRun(engine, trx, runId);
-    return { run: stopped ?? run, stopped: stopped !== undefined };
+    const stoppedRun = await interruptRun(engine, trx, runId);
+    return { run: stoppedRun ?? run, stopped: stoppedRun !== undefined };
   });
   if (result.stopped) abortDrivers(engine, [runId]);
   return result;

@@ -49,12 +49,12 @@ export async function insertExecutions(
   events: readonly ScreenshotEvent[],
   storedPictures: readonly StoredPicture[],
   now: string,
-): Promise<{ recorded: (StoredPicture & { created_at: string })[]; duplicates: StoredPicture[] }> {
-  const recorded = [];
+): Promise<{ recordedPictures: (StoredPicture & { created_at: string })[]; duplicates: StoredPicture[] }> {
+  const recordedPictures = [];
   const duplicates = [];
   for (const picture of storedPictures) {
     const file = { ...picture, created_at: now };
-    if (await insertRunFile(trx, file)) recorded.push(file);
+    if (await insertRunFile(trx, file)) recordedPictures.push(file);
     else duplicates.push(picture);
   }
   const namedPictures = events.flatMap((event) => [nameOf(beforeOf(event), event.before), nameOf(event.id, event.image)]);
@@ -76,7 +76,7 @@ export async function insertExecutions(
       after_file_id: idOf(nameOf(event.id, event.image)),
     });
   }
-  return { recorded, duplicates };
+  return { recordedPictures, duplicates };
 }
 
 export async function removePictures(disk: FileStore, pictures: readonly StoredPicture[]): Promise<void> {

@@ -36,7 +36,7 @@ export const runJob = defineJob<DriverEngine & HasRunConcurrency>({
   concurrency: ({ runConcurrency }) => runConcurrency,
   run: driveRun,
   claim: claimRun,
-  stopped: releaseProcesses,
+  onStop: releaseProcesses,
 });
 
 async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
@@ -61,13 +61,13 @@ function releaseProcesses({ runtimes }: HasRuntimes, runId: string): void {
 
 /** Prepares everything that the runtime needs. Returns undefined if there is nothing to execute. */
 async function openSession(engine: SessionEngine & HasSandboxes, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {
-  const starting = await runById(engine.store, job.subject_id);
+  const startingRun = await runById(engine.store, job.subject_id);
   // Created before the run is `running`: the files of a run that has started can be listed.
-  const created = isExecutable(starting) ? await engine.sandboxes.create(starting.sandbox_id) : undefined;
+  const createdSandbox = isExecutable(startingRun) ? await engine.sandboxes.create(startingRun.sandbox_id) : undefined;
   const entry = await enter(engine, job);
   if (entry === undefined) return undefined;
   const { run: running, interruptions } = entry;
-  const sandbox = created ?? (await engine.sandboxes.create(running.sandbox_id));
+  const sandbox = createdSandbox ?? (await engine.sandboxes.create(running.sandbox_id));
   const agent = await engine.store.selectFrom('agents').select('name').where('id', '=', running.agent_id).executeTakeFirstOrThrow();
   const procedure = await procedureText(engine.store, running.procedure_hash);
   const session = new RunSession({ engine, claim: job, run: running, agentName: agent.name, procedure, sandbox, interruptions, signal });

@@ -276,9 +276,9 @@ export class RunSession implements RunHost {
           isScreenshot(event) ? [] : [eventMessage(this.#row, namingPicture(event, pictures), now)],
         );
         const newMessages = await appendMessages(trx, this.#row.id, messages);
-        const { recorded, duplicates } = await insertExecutions(trx, this.#row, screenshots, pictures, now);
+        const { recordedPictures, duplicates } = await insertExecutions(trx, this.#row, screenshots, pictures, now);
         await removePictures(disk, duplicates);
-        const files = recorded.map((file) => fileEvent(this.#row, file));
+        const files = recordedPictures.map((file) => fileEvent(this.#row, file));
         await this.#outbox(trx, this.#row, [...messageEvents(trx, this.#row, newMessages), ...files]);
         await alsoWrite(trx, now);
         await this.#readMessages(trx);

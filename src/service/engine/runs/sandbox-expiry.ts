@@ -32,12 +32,12 @@ async function expireStagedSandbox(
   job: JobRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const expired = await engine.backups.removals.run(signal, async () => {
+  const hasExpired = await engine.backups.removals.run(signal, async () => {
     const isMarked = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
     if (isMarked) await engine.sandboxes.remove(job.subject_id);
     return isMarked;
   });
-  const laterExpiry = expired ? undefined : await expiryOf(engine.store, job.subject_id);
+  const laterExpiry = hasExpired ? undefined : await expiryOf(engine.store, job.subject_id);
   // If the clock was set back a moment ago, the job was claimed too early.
   await releaseJob(engine.store, job, laterExpiry === undefined ? { status: 'done' } : { status: 'queued', dueAt: laterExpiry });
 }

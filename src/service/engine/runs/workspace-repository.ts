@@ -71,14 +71,14 @@ export async function prepareRepository(engine: HasStore & HasClock & HasReposit
     if (!isPending(row)) return;
     const source: RepositorySource = { kind: row.kind, location: row.source, ref: row.ref ?? undefined };
     const order = { teamId: row.team_id, source, commit: row.commit_id, sourceBranch: row.base_branch, branch: row.branch };
-    const filled = await fill(order, { signal, onProgress: progressMessages(engine, execution, source) });
+    const workspace = await fill(order, { signal, onProgress: progressMessages(engine, execution, source) });
     await recordCheckOut(store, sandbox.id, {
-      commit_id: filled.commit,
-      base_branch: filled.sourceBranch ?? null,
+      commit_id: workspace.commit,
+      base_branch: workspace.sourceBranch ?? null,
       ready_at: isoTime(clock.now()),
     });
     await finishCheckOut(sandbox);
-    await execution.emit([{ kind: 'text', id: 'repository', text: describe(row, source, filled) }]);
+    await execution.emit([{ kind: 'text', id: 'repository', text: describe(row, source, workspace) }]);
   });
 }
 
@@ -106,13 +106,13 @@ const maxListedSubmodules = 10;
 function describe(row: SandboxRepositoryRow, source: RepositorySource, { commit, sourceBranch, gaps }: FilledWorkspace): string {
   const from = describeSource({ ...source, ref: source.ref ?? sourceBranch });
   const { files, submodules, usesLargeFileStorage, isShallow } = gaps;
-  const listed = submodules.slice(0, maxListedSubmodules).join(', ');
+  const listedNames = submodules.slice(0, maxListedSubmodules).join(', ');
   const unlistedCount = submodules.length - maxListedSubmodules;
   return [
     `Checked out ${from} (${shortCommit(commit)}) on the branch ${row.branch}: ${pluralize(files, 'file')}.`,
     row.uncommitted_files > 0 ? `Uncommitted work in ${pluralize(row.uncommitted_files, 'file')} is not included.` : undefined,
     submodules.length > 0
-      ? `Submodules are not checked out, so their folders are empty: ${listed}${unlistedCount > 0 ? `, and ${unlistedCount} more` : ''}.`
+      ? `Submodules are not checked out, so their folders are empty: ${listedNames}${unlistedCount > 0 ? `, and ${unlistedCount} more` : ''}.`
       : undefined,
     usesLargeFileStorage ? 'Files in Git LFS contain pointers instead of their content.' : undefined,
     isShallow ? 'The history is incomplete, because the source is a shallow clone.' : undefined,

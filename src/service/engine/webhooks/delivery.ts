@@ -34,7 +34,7 @@ async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSi
   const abortRequests = new AbortController();
   const failures: unknown[] = [];
   let isLost = false;
-  const aborted = new Promise<void>((resolve) => {
+  const abortPromise = new Promise<void>((resolve) => {
     const onAbort = (): void => {
       resolve();
       if (isShutdown(signal))
@@ -69,7 +69,7 @@ async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSi
       inProgress.set(delivery.id, work);
     }
     if (inProgress.size === 0) break;
-    await Promise.race([...inProgress.values(), aborted, wake]);
+    await Promise.race([...inProgress.values(), abortPromise, wake]);
   }
   await Promise.all(inProgress.values());
   abortRequests.abort();

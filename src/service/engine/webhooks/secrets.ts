@@ -52,8 +52,9 @@ export async function rotateSecret(
     await dropExpiredSecrets(trx, teamId);
     if (overlapSeconds > 0) await expireCurrentSecret(trx, teamId, now + overlapSeconds * 1_000);
     else await expireAndDrop(trx, teamId, now);
-    const rotated = overlapSeconds > 0 && current !== undefined ? { ...current, expires_at: now + overlapSeconds * 1_000 } : undefined;
-    return { current: await newSecret(trx, teamId, now), previous: rotated };
+    const rotatedSecret =
+      overlapSeconds > 0 && current !== undefined ? { ...current, expires_at: now + overlapSeconds * 1_000 } : undefined;
+    return { current: await newSecret(trx, teamId, now), previous: rotatedSecret };
   });
 }
 

@@ -54,9 +54,9 @@ export class Api {
     return this.#send('POST', path, { body, key });
   }
 
-  /** Opens an event stream. @param {string} path @param {() => void} changed called when there might be something new to read */
-  events(path, changed) {
-    return new Events(this.#token, path, changed);
+  /** Opens an event stream. @param {string} path @param {() => void} onChange called when there might be something new to read */
+  events(path, onChange) {
+    return new Events(this.#token, path, onChange);
   }
 
   /** Ends the session of the token; a pasted token stays valid. */
@@ -94,15 +94,15 @@ export class Api {
       if (signal?.aborted) throw error;
       throw new Unreachable();
     }
-    if (response.ok) return parsed(text);
+    if (response.ok) return parseBody(text);
     const retryAfter = Number(response.headers.get('Retry-After') ?? 0) || 0;
     if (response.status === 429) this.#pausedUntil = Date.now() + Math.max(1, retryAfter) * 1_000;
-    throw new ApiError(response.status, parsed(text) ?? {}, Math.max(response.status === 429 ? 1 : 0, retryAfter));
+    throw new ApiError(response.status, parseBody(text) ?? {}, Math.max(response.status === 429 ? 1 : 0, retryAfter));
   }
 }
 
 /** @param {string} text @returns {any} */
-function parsed(text) {
+function parseBody(text) {
   try {
     return JSON.parse(text);
   } catch {

@@ -57,11 +57,11 @@ class TeamPage {
     this.#show(false);
     addEventListener('hashchange', this.#onNavigate);
     this.#poller = new Poller((signal) => this.#refresh(signal), {
-      trouble: (trouble) => this.#banner.show(trouble),
-      signedOut: () => this.#leave('You are signed out because the session has ended.'),
-      failed: (error) => this.#fail(error),
+      onProblem: (problem) => this.#banner.show(problem),
+      onSignOut: () => this.#leave('You are signed out because the session has ended.'),
+      onFailure: (error) => this.#fail(error),
     });
-    if (session.may('runs:read'))
+    if (session.hasScope('runs:read'))
       this.#events = session.api.events(`/v2/teams/${encodeURIComponent(session.teamId)}/events?include=runs`, () =>
         this.#onRequestsChange(),
       );
@@ -74,7 +74,7 @@ class TeamPage {
   }
 
   /** Reads again soon. */
-  changed() {
+  onChange() {
     this.#refreshTimer ??= setTimeout(
       () => {
         this.#refreshTimer = undefined;
@@ -87,13 +87,13 @@ class TeamPage {
 
   #onRequestsChange() {
     this.#requestsReadAt = 0;
-    this.changed();
+    this.onChange();
   }
 
   /** @param {AbortSignal} signal */
   async #refresh(signal) {
     const isInbox = this.#view instanceof InboxView;
-    if (this.session.may('runs:read') && (isInbox || Date.now() - this.#requestsReadAt >= inboxPace)) {
+    if (this.session.hasScope('runs:read') && (isInbox || Date.now() - this.#requestsReadAt >= inboxPace)) {
       /** @type {{ data: import('./types.d.ts').RunListItem[], total: number }} */
       const { data, total } = await this.session.api.get(
         `/v2/teams/${this.session.teamId}/runs`,
@@ -210,7 +210,7 @@ function decodePart(part) {
 /** Asks for a token. @param {string} reason */
 function begin(reason) {
   document.title = 'Sign in · aops';
-  fill(main, signIn({ reason, signedIn: (session) => new TeamPage(session) }));
+  fill(main, signIn({ reason, onSignIn: (session) => new TeamPage(session) }));
   main.querySelector('h1')?.focus({ preventScroll: true });
 }
 

@@ -12,7 +12,7 @@ export class Banner {
   #text = el('span', { role: 'status' });
   // Screen readers do not announce it every second.
   #countdown = el('span', { 'aria-hidden': 'true' });
-  /** @type {import('./poller.js').Trouble | undefined} */
+  /** @type {import('./poller.js').Problem | undefined} */
   #problem;
   #timer;
 
@@ -23,14 +23,14 @@ export class Banner {
     fill(place, this.#text, ' ', this.#countdown, ' ', el('button', { type: 'button', class: 'plain', click: retry }, 'Try now'));
   }
 
-  /** @param {import('./poller.js').Trouble | undefined} trouble */
-  show(trouble) {
-    this.#problem = trouble;
-    this.#place.hidden = trouble === undefined;
+  /** @param {import('./poller.js').Problem | undefined} problem */
+  show(problem) {
+    this.#problem = problem;
+    this.#place.hidden = problem === undefined;
     const button = this.#place.querySelector('button');
-    if (button !== null) button.hidden = trouble?.kind === 'pause';
-    if (trouble === undefined) return fill(this.#text);
-    if (this.#text.textContent !== words[trouble.kind]) this.#text.textContent = words[trouble.kind];
+    if (button !== null) button.hidden = problem?.kind === 'pause';
+    if (problem === undefined) return fill(this.#text);
+    if (this.#text.textContent !== words[problem.kind]) this.#text.textContent = words[problem.kind];
     this.#count();
   }
 

@@ -37,7 +37,7 @@ export class FilesPanel {
 
   /** @param {AbortSignal} signal @param {import('./types.d.ts').Run} run */
   async refresh(signal, run) {
-    if (!this.#app.session.may('files:read'))
+    if (!this.#app.session.hasScope('files:read'))
       return this.#showEmpty('Not permitted', 'Your token needs the scope files:read to show files.');
     if (this.#isComplete && isFinal(run.status)) return;
     try {

@@ -44,7 +44,7 @@ export class MessageBox {
 
   /** @param {import('./types.d.ts').Run} run @param {boolean} asks */
   show(run, asks) {
-    this.element.hidden = asks || run.status === 'failed' || !this.#app.session.may('runs:write');
+    this.element.hidden = asks || run.status === 'failed' || !this.#app.session.hasScope('runs:write');
     const hint =
       run.status === 'completed'
         ? 'This starts another turn.'

@@ -7,7 +7,7 @@ const hiddenPace = 30_000;
 const pauses = [1, 2, 4, 8, 15, 30];
 
 /**
- * @typedef {object} Trouble
+ * @typedef {object} Problem
  * @property {'away' | 'failing' | 'pause'} kind
  * @property {number} until milliseconds
  */
@@ -24,7 +24,7 @@ export class Poller {
 
   /**
    * @param {(signal: AbortSignal) => Promise<number>} work reads; resolves to the milliseconds until the next time
-   * @param {{ trouble: (trouble: Trouble | undefined) => void, signedOut: () => void, failed: (error: unknown) => void }} listener
+   * @param {{ onProblem: (problem: Problem | undefined) => void, onSignOut: () => void, onFailure: (error: unknown) => void }} listener
    */
   constructor(work, listener) {
     this.#work = work;
@@ -65,7 +65,7 @@ export class Poller {
     try {
       const pace = await this.#work(signal);
       this.#failures = 0;
-      this.#listener.trouble(undefined);
+      this.#listener.onProblem(undefined);
       return document.hidden ? Math.max(pace, hiddenPace) : pace;
     } catch (error) {
       if (signal.aborted) return 0;
@@ -77,22 +77,22 @@ export class Poller {
   #handleError(error) {
     if (error instanceof ApiError && error.status === 401) {
       this.end();
-      this.#listener.signedOut();
+      this.#listener.onSignOut();
       return 0;
     }
-    if (error instanceof ApiError && error.status === 429) return this.#reportTrouble('pause', error.retryAfter * 1_000);
+    if (error instanceof ApiError && error.status === 429) return this.#reportProblem('pause', error.retryAfter * 1_000);
     if (error instanceof Unreachable || (error instanceof ApiError && error.status >= 500)) {
       const seconds = pauses[Math.min(this.#failures++, pauses.length - 1)] ?? 30;
       const wait = Math.max(seconds * (1 + Math.random() / 5), error instanceof ApiError ? error.retryAfter : 0);
-      return this.#reportTrouble(error instanceof Unreachable ? 'away' : 'failing', wait * 1_000);
+      return this.#reportProblem(error instanceof Unreachable ? 'away' : 'failing', wait * 1_000);
     }
-    this.#listener.failed(error);
+    this.#listener.onFailure(error);
     return hiddenPace;
   }
 
-  /** @param {Trouble['kind']} kind @param {number} milliseconds */
-  #reportTrouble(kind, milliseconds) {
-    this.#listener.trouble({ kind, until: Date.now() + milliseconds });
+  /** @param {Problem['kind']} kind @param {number} milliseconds */
+  #reportProblem(kind, milliseconds) {
+    this.#listener.onProblem({ kind, until: Date.now() + milliseconds });
     return milliseconds;
   }
 

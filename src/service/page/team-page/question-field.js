@@ -6,10 +6,10 @@ import { nameText, proseText } from './words.js';
 
 /**
  * @param {HumanQuestion} question
- * @param {{ id: string, title: string, draft: unknown, optional?: boolean, maxLength?: number, changed: () => void }} options
+ * @param {{ id: string, title: string, draft: unknown, optional?: boolean, maxLength?: number, onChange: () => void }} options
  *   `optional` if it can be left empty; `maxLength` of a text, in UTF-16 code units
  */
-export function questionField(question, { id, title, draft, optional = false, maxLength, changed }) {
+export function questionField(question, { id, title, draft, optional = false, maxLength, onChange }) {
   const problem = el('p', { class: 'problem', id: `${id}-problem`, hidden: true });
   // A single question often repeats the title, which is already visible above; screen readers still announce it.
   const repeats = question.question.trim() === title.trim();
@@ -18,7 +18,7 @@ export function questionField(question, { id, title, draft, optional = false, ma
     el('span', { class: repeats ? 'hidden' : 'question', dir: 'auto' }, proseText(question.question)),
   ];
   const input =
-    (question.options ?? []).length === 0 ? textInput(id, draft, maxLength, changed) : choiceInput(question, id, draft, changed);
+    (question.options ?? []).length === 0 ? textInput(id, draft, maxLength, onChange) : choiceInput(question, id, draft, onChange);
   const element = input.isText
     ? el('div', { class: 'field' }, el('label', { for: `${id}-text` }, ...caption), ...input.elements, problem)
     : el('fieldset', { class: 'field', 'aria-describedby': problem.id }, el('legend', {}, ...caption), ...input.elements, problem);
@@ -47,9 +47,9 @@ export function questionField(question, { id, title, draft, optional = false, ma
   };
 }
 
-/** @param {string} id @param {unknown} draft @param {number | undefined} maxlength @param {() => void} changed */
-function textInput(id, draft, maxlength, changed) {
-  const area = el('textarea', { id: `${id}-text`, rows: 3, maxlength, 'aria-describedby': `${id}-problem`, dir: 'auto', input: changed });
+/** @param {string} id @param {unknown} draft @param {number | undefined} maxlength @param {() => void} onChange */
+function textInput(id, draft, maxlength, onChange) {
+  const area = el('textarea', { id: `${id}-text`, rows: 3, maxlength, 'aria-describedby': `${id}-problem`, dir: 'auto', input: onChange });
   area.value = typeof draft === 'string' ? draft : '';
   // Ctrl+Enter sends the form, as in most fields for several lines.
   area.addEventListener('keydown', (event) => {
@@ -58,11 +58,11 @@ function textInput(id, draft, maxlength, changed) {
   return { isText: true, elements: [area], controls: () => [area], value: () => area.value.trim(), draft: () => area.value };
 }
 
-/** @param {HumanQuestion} question @param {string} id @param {unknown} draft @param {() => void} changed */
-function choiceInput({ options = [], multi_select: isMultiple }, id, draft, changed) {
+/** @param {HumanQuestion} question @param {string} id @param {unknown} draft @param {() => void} onChange */
+function choiceInput({ options = [], multi_select: isMultiple }, id, draft, onChange) {
   const selectedLabels = new Set(Array.isArray(draft) ? draft : []);
   const controls = options.map(({ label }, index) => {
-    const control = el('input', { type: isMultiple ? 'checkbox' : 'radio', name: id, id: `${id}-${index}`, input: changed });
+    const control = el('input', { type: isMultiple ? 'checkbox' : 'radio', name: id, id: `${id}-${index}`, input: onChange });
     control.checked = selectedLabels.has(label);
     return control;
   });

@@ -119,7 +119,7 @@ export class RequestCard {
   }
 
   #showForm() {
-    if (!this.#app.session.may('approvals:write')) {
+    if (!this.#app.session.hasScope('approvals:write')) {
       fill(this.#controls, el('p', { class: 'quiet' }, 'Your token cannot answer: it lacks the scope approvals:write.'));
       return;
     }
@@ -162,7 +162,7 @@ export class RequestCard {
       title: this.#request.title,
       draft: draft[index],
       ...limits,
-      changed: () => this.#onChange(),
+      onChange: () => this.#onChange(),
     });
   }
 
@@ -206,10 +206,10 @@ export class RequestCard {
     try {
       const path = `/v2/runs/${encodeURIComponent(this.#runId)}/human-requests/${encodeURIComponent(this.id)}/respond`;
       /** @type {{ human_request: { response: string | null } }} */
-      const { human_request: answered } = await this.#app.session.api.post(path, answer, this.#keys.for(answer));
+      const { human_request: answeredRequest } = await this.#app.session.api.post(path, answer, this.#keys.for(answer));
       this.#state = 'sent';
       dropDraft(this.id);
-      const response = answered.response ?? '';
+      const response = answeredRequest.response ?? '';
       if ('approved' in answer) this.#finish('mine', answer.approved ? 'You approved this.' : 'You denied this.', answer.reason);
       else this.#finish('mine', 'You answered:', response);
       announce('Your answer was sent.');

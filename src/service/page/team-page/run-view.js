@@ -120,7 +120,7 @@ export class RunView {
       this.#events = undefined;
     } else {
       const path = `/v2/runs/${encodeURIComponent(this.#id)}/events?from=now`;
-      this.#events ??= this.#app.session.api.events(path, () => this.#app.changed());
+      this.#events ??= this.#app.session.api.events(path, () => this.#app.onChange());
     }
   }
 
@@ -153,7 +153,7 @@ export class RunView {
   #showHead(run) {
     const signature = `${run.status} ${run.started_at} ${run.completed_at}`;
     if (signature === this.#displayedState.signature) return;
-    const changed = this.#displayedState.status !== '' && this.#displayedState.status !== run.status;
+    const hasChanged = this.#displayedState.status !== '' && this.#displayedState.status !== run.status;
     this.#displayedState = { ...this.#displayedState, signature, status: run.status };
     const duration = isFinal(run.status) ? between(run.started_at, run.completed_at) : undefined;
     fill(
@@ -164,7 +164,7 @@ export class RunView {
       el('code', {}, run.id),
     );
     this.#stop.show(!isFinal(run.status));
-    if (changed && isFinal(run.status)) announce(`The run has ended: ${statusMark(run.status).textContent}`);
+    if (hasChanged && isFinal(run.status)) announce(`The run has ended: ${statusMark(run.status).textContent}`);
   }
 
   /** @param {Run} run @param {HumanRequest | null} request @param {AbortSignal} signal */

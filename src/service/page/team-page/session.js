@@ -9,7 +9,7 @@ import { Api, ApiError } from './api.js';
  * @property {Api} api
  * @property {string} teamId
  * @property {string} teamName
- * @property {(scope: string) => boolean} may
+ * @property {(scope: string) => boolean} hasScope
  */
 
 const place = 'aops.token';
@@ -56,7 +56,7 @@ export async function openSession() {
     api,
     teamId: credential.team_id,
     teamName: team.name,
-    may: (scope) => scopes === null || scopes.includes(scope),
+    hasScope: (scope) => scopes === null || scopes.includes(scope),
   };
   return session;
 }

@@ -29,7 +29,7 @@ export class ShotsPanel {
 
   /** @param {AbortSignal} signal @param {import('./types.d.ts').Run} run */
   async refresh(signal, run) {
-    if (!this.#app.session.may('files:read')) {
+    if (!this.#app.session.hasScope('files:read')) {
       this.#empty.hidden = false;
       fill(this.#empty, el('h2', {}, 'Not permitted'), el('p', {}, 'Your token needs the scope files:read to show screenshots.'));
       return;
@@ -46,8 +46,11 @@ export class ShotsPanel {
       (shot) => shot.executionId,
       (shot) => frame(shot, this.#frames.size + 1, this.#dialog, (id, which) => this.#renew(id, which)),
     );
-    const failed = shots.filter(({ error }) => error !== undefined).length;
-    setText(this.#count, shots.length === 0 ? '' : `${countText(shots.length, 'action')}${failed === 0 ? '' : `, ${failed} failed`}`);
+    const failedCount = shots.filter(({ error }) => error !== undefined).length;
+    setText(
+      this.#count,
+      shots.length === 0 ? '' : `${countText(shots.length, 'action')}${failedCount === 0 ? '' : `, ${failedCount} failed`}`,
+    );
     this.#empty.hidden = shots.length > 0;
     if (shots.length === 0 && this.#empty.dataset.status !== run.status) {
       this.#empty.dataset.status = run.status;

@@ -4,8 +4,8 @@ import { el } from './dom.js';
 import { forgetToken, keepToken, openSession } from './session.js';
 import { proseText } from './words.js';
 
-/** @param {{ reason: string, signedIn: (session: import('./session.js').Session) => void }} options */
-export function signIn({ reason, signedIn }) {
+/** @param {{ reason: string, onSignIn: (session: import('./session.js').Session) => void }} options */
+export function signIn({ reason, onSignIn }) {
   const problem = el('p', { class: 'problem', role: 'alert', id: 'token-problem', hidden: reason === '' }, reason);
   const token = el('input', {
     id: 'token',
@@ -31,7 +31,7 @@ export function signIn({ reason, signedIn }) {
     keepToken(tokenText);
     try {
       const session = await openSession();
-      if (session !== undefined) signedIn(session);
+      if (session !== undefined) onSignIn(session);
     } catch (error) {
       forgetToken();
       showProblem(

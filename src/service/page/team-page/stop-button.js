@@ -20,7 +20,7 @@ export class StopButton {
 
   /** @param {boolean} canStop */
   show(canStop) {
-    this.element.hidden = !canStop || !this.#app.session.may('runs:write');
+    this.element.hidden = !canStop || !this.#app.session.hasScope('runs:write');
     if (this.element.hidden) this.#reset(false);
   }
 

@@ -27,7 +27,7 @@ export interface App {
   /** Reads again, now. */
   wake(): void;
   /** Reads again soon, because an event reported a change. */
-  changed(): void;
+  onChange(): void;
   /** The pending requests, as of the last read. */
   readonly waiting: readonly RunListItem[];
   /** The number of pending requests, which can be more than were read. */

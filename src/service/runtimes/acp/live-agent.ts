@@ -170,11 +170,11 @@ export class LiveAgent {
 
   /** Also cancels requests that arrive after the cancellation: Gemini waits for that. */
   async #cancelLaterRequests(signal: AbortSignal): Promise<void> {
-    const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    const abortPromise = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     while (!signal.aborted) {
       if (this.receive(() => undefined).isClosed) return;
       this.cancelRequests();
-      await Promise.race([this.connection.arrival(), aborted]);
+      await Promise.race([this.connection.arrival(), abortPromise]);
     }
   }
 

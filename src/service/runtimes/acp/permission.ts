@@ -21,9 +21,9 @@ export function fingerprintOf({ name, title, input, diffs, paths }: ToolCallStat
 
 /** JSON with sorted keys, so that equal values are equal texts. */
 function stableJson(value: unknown, indentation?: number): string {
-  const sorted = (_: string, part: unknown): unknown =>
+  const sortKeys = (_: string, part: unknown): unknown =>
     isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part;
-  return JSON.stringify(value, sorted, indentation);
+  return JSON.stringify(value, sortKeys, indentation);
 }
 
 /** Whether a single execution can be allowed. Otherwise, the agent asks for a lasting permission. */
@@ -37,7 +37,9 @@ export function permissionRequest(
 ): HumanRequestDraft {
   const isLasting = !canAllowOnce(options);
   const subject =
-    call.diffs.length > 0 ? call.diffs.map(({ diff }) => fenced(diff, 'diff')) : [fenced(stableJson(displayArguments, 2), 'json')];
+    call.diffs.length > 0
+      ? call.diffs.map(({ diff }) => fencedBlock(diff, 'diff'))
+      : [fencedBlock(stableJson(displayArguments, 2), 'json')];
   const parts = [
     ...(isLasting
       ? ['The agent offers no permission for a single execution. If you approve, it might not ask again for calls like this.']
@@ -62,7 +64,7 @@ const truncate = (text: string): string =>
   text.length > maxPartLength ? `${text.slice(0, maxPartLength)}\n[${text.length - maxPartLength} more characters]` : text;
 
 /** A fenced block whose fence is longer than any fence in the text. */
-function fenced(text: string, language: string): string {
+function fencedBlock(text: string, language: string): string {
   const longestFence = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longestFence + 1);
   return `${fence}${language}\n${truncate(text)}\n${fence}`;

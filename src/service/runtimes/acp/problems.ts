@@ -45,12 +45,12 @@ export function endProblem(end: Exit & { errorOutput: string }, program: string,
       'program_not_found',
     );
   if (end.exitCode === notExecutable)
-    return new AgentProblem(`The program \`${program}\` of the agent cannot be executed.${quoted(quote)}`, 'program_not_found');
-  const explanation = quote === '' ? ' It wrote nothing to standard error; start it manually to find out why.' : quoted(quote);
+    return new AgentProblem(`The program \`${program}\` of the agent cannot be executed.${quoteOutput(quote)}`, 'program_not_found');
+  const explanation = quote === '' ? ' It wrote nothing to standard error; start it manually to find out why.' : quoteOutput(quote);
   return new AgentProblem(`The agent ended ${phase} (${endInWords(end)}).${explanation}`, 'ended');
 }
 
-const quoted = (text: string): string => (text === '' ? '' : ` It wrote:\n${text}`);
+const quoteOutput = (text: string): string => (text === '' ? '' : ` It wrote:\n${text}`);
 
 const endInWords = ({ exitCode, signal }: Exit): string => (signal === null ? `exit code ${exitCode}` : `signal ${signal}`);
 

@@ -65,9 +65,9 @@ function describeFailure(kind: Kind, failure: Failure, position: { path: Path; v
     case 'required':
       return (failure.params.requiredProperties as string[]).map((key) => ({ message: `${name} needs \`${key}\``, path, onKey: true }));
     case 'additionalProperties': {
-      const allowed = Object.keys((schemaAt(kind, failure.schemaPath).properties ?? {}) as object);
+      const allowedNames = Object.keys((schemaAt(kind, failure.schemaPath).properties ?? {}) as object);
       return (failure.params.additionalProperties as string[]).map((key) => ({
-        message: `unknown key \`${key}\` in ${name}; ${suggestion(key, allowed)}`,
+        message: `unknown key \`${key}\` in ${name}; ${suggestion(key, allowedNames)}`,
         path: [...path, key],
         onKey: true,
       }));

@@ -33,8 +33,8 @@ export const anyOf = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
 /** A hint about an unknown word: the similar word that is allowed, or all allowed words. */
-export function suggestion(word: string, allowed: readonly string[]): string {
-  const nearestWord = nearest(word, allowed);
+export function suggestion(word: string, allowedWords: readonly string[]): string {
+  const nearestWord = nearest(word, allowedWords);
   if (nearestWord !== undefined) return `did you mean \`${nearestWord}\`?`;
-  return allowed.length === 0 ? 'there is nothing to refer to here' : `allowed: ${oneOf(allowed)}`;
+  return allowedWords.length === 0 ? 'there is nothing to refer to here' : `allowed: ${oneOf(allowedWords)}`;
 }

@@ -23,7 +23,7 @@ import type { Position, Problem } from './problems.ts';
 export type Path = readonly (string | number)[];
 
 /** A value of a document. */
-export interface Located extends Position {
+export interface ValueLocation extends Position {
   /** Set for texts that begin on the line below (`|` and `>`). */
   block: boolean;
   /** Set for texts whose lines are lines of the document (`|`). */
@@ -34,7 +34,7 @@ export interface Source {
   value: unknown;
   problems: Problem[];
   /** The position of a value; if it does not exist, of the nearest part around it. */
-  locate(path: Path): Located;
+  locate(path: Path): ValueLocation;
   /** The position of the key of a value. */
   keyAt(path: Path): Position;
 }

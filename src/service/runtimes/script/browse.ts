@@ -88,7 +88,7 @@ class Browsing {
     const { host } = this.#turn;
     const id = `${this.#step.key}:${number}`;
     const [kind, payload] = Object.entries(action)[0] as [keyof Action, Action[keyof Action]];
-    const { refused: refusal, ...args } = await this.#describe(action, kind, payload);
+    const { refusal, ...args } = await this.#describe(action, kind, payload);
     await host.emit([{ kind: 'tool_call', id: `${id}:call`, name: toolName, arguments: { action: kind, ...args } }]);
     const before = await this.#pictureBefore(id, number);
     const startedAt = new Date(host.clock.now());
@@ -183,18 +183,18 @@ class Browsing {
     return { kind: 'upload', selector: action.upload.selector, file };
   }
 
-  /** The arguments of an action without secrets; `refused` if they show that it cannot be performed. */
+  /** The arguments of an action without secrets; `refusal` if they show that it cannot be performed. */
   async #describe(
     action: Action,
     kind: keyof Action,
     payload: Action[keyof Action],
-  ): Promise<Record<string, unknown> & { refused?: unknown }> {
+  ): Promise<Record<string, unknown> & { refusal?: unknown }> {
     if (action.fill !== undefined) {
       const { selector, text } = action.fill;
       try {
         return { selector, text: (await isSecret(this.#session, selector, this.#timeoutMs)) ? '(hidden)' : text };
-      } catch (refused) {
-        return { selector, text: '(hidden)', refused };
+      } catch (refusal) {
+        return { selector, text: '(hidden)', refusal };
       }
     }
     if (action.open !== undefined) return { address: publicUrl(action.open) };

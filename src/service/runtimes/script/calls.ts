@@ -123,8 +123,8 @@ export async function calling(
   await turn.host.emit([callEvent(step, call.name, call.arguments)]);
   try {
     return await make();
-  } catch (thrown) {
-    const error = asStepError(step, thrown);
+  } catch (reason) {
+    const error = asStepError(step, reason);
     if (!(error instanceof StepError)) throw error;
     return failedCall(step, error.message);
   }

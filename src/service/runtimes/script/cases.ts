@@ -34,12 +34,12 @@ function readTime(step: Step, text: string, now: number): number {
 
 export async function createCase(step: StepOf<'create_case'>, turn: Turn): Promise<StepOutcome> {
   const { queue, title, data, json, labels, priority, agent } = step.payload;
-  const rendered = await turn.render(step, {
+  const renderedFields = await turn.render(step, {
     fields: texts({ queue, title, data, agent, labels: labels ?? {} }),
     json: json === undefined ? undefined : value(json),
   });
-  const { fields } = rendered;
-  const content = json === undefined ? fields.data : JSON.stringify(rendered.json);
+  const { fields } = renderedFields;
+  const content = json === undefined ? fields.data : JSON.stringify(renderedFields.json);
   const draft: NewCase = {
     title: fields.title,
     ...(content === undefined ? {} : { data: content }),

@@ -43,8 +43,8 @@ export function connectionsOf({ steps }: Procedure): NamedConnection[] {
   for (const { kind, payload, condition } of steps) {
     if (kind !== 'tool' || payload.connection === undefined || payload.connection.includes('{')) continue;
     const { connection: name, on_error: onError } = payload;
-    const needed = condition === undefined && onError !== 'continue';
-    connections.set(name, { name, needed: needed || (connections.get(name)?.needed ?? false) });
+    const isNeeded = condition === undefined && onError !== 'continue';
+    connections.set(name, { name, needed: isNeeded || (connections.get(name)?.needed ?? false) });
   }
   return [...connections.values()];
 }

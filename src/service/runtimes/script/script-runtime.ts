@@ -96,9 +96,9 @@ async function attempt(step: Step, turn: Turn): Promise<StepOutcome | Pause> {
       if (!holds) return { entry: { skipped: true } };
     }
     return await perform(step, turn);
-  } catch (thrown) {
+  } catch (reason) {
     turn.host.signal.throwIfAborted();
-    const error = asStepError(step, thrown);
+    const error = asStepError(step, reason);
     if (error instanceof StepError) return { entry: { ends: { status: 'failed', error: error.message } } };
     throw error;
   }
@@ -108,9 +108,9 @@ async function attempt(step: Step, turn: Turn): Promise<StepOutcome | Pause> {
 async function complete(step: Step, outcome: StepOutcome, turn: Turn): Promise<Entry> {
   try {
     return await turn.complete(step, outcome);
-  } catch (thrown) {
-    const error = outcome.remember && asStepError(step, thrown);
-    if (!(error instanceof StepError)) throw thrown;
+  } catch (reason) {
+    const error = outcome.remember && asStepError(step, reason);
+    if (!(error instanceof StepError)) throw reason;
     return turn.complete(step, failedCall(step, error.message));
   }
 }

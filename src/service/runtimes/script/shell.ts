@@ -26,18 +26,21 @@ export const quote = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? 
 export function renderCommand(template: string, scope: Scope): Command {
   const values: string[] = [];
   const engine = createEngine((value) => mark(values.push(textOf(value)) - 1));
-  const marked = withTemplateErrors(() => String(engine.parseAndRenderSync(template, scope)));
-  const places = placesOf(marked);
+  const markedText = withTemplateErrors(() => String(engine.parseAndRenderSync(template, scope)));
+  const places = placesOf(markedText);
   const usedIndexes = new Set<number>();
-  const text = marked.replace(marks, (_, digits: string) => {
+  const text = markedText.replace(marks, (_, digits: string) => {
     const index = Number(digits);
     const place = places.get(index);
-    if (place === undefined || place.refusalReason !== undefined) throw misplaced(place?.refusalReason ?? 'in an unclear place');
+    if (place === undefined || place.refusalReason !== undefined) throw placementError(place?.refusalReason ?? 'in an unclear place');
     usedIndexes.add(index);
     return place.isQuoted ? `\${${variable(index)}}` : `"\${${variable(index)}}"`;
   });
   const assignments = values.map((value, index) => (usedIndexes.has(index) ? `${variable(index)}=${quote(value) || "''"}; ` : ''));
-  return { text: assignments.join('') + text, display: marked.replace(marks, (_, digits: string) => quote(values[Number(digits)] ?? '')) };
+  return {
+    text: assignments.join('') + text,
+    display: markedText.replace(marks, (_, digits: string) => quote(values[Number(digits)] ?? '')),
+  };
 }
 
 /** Throws a TemplateError when an output of a command without tags is in an unsafe place; with tags, only the run can tell. */
@@ -50,10 +53,10 @@ export function checkCommand(template: string): void {
     else if ('str' in part) text += String(part.str);
     else return;
   }
-  for (const place of placesOf(text).values()) if (place.refusalReason !== undefined) throw misplaced(place.refusalReason);
+  for (const place of placesOf(text).values()) if (place.refusalReason !== undefined) throw placementError(place.refusalReason);
 }
 
-const misplaced = (location: string): TemplateError =>
+const placementError = (location: string): TemplateError =>
   new TemplateError(
     `an output is ${location}; outputs are quoted for the shell automatically, so write it outside, as a separate word or inside double quotes`,
   );
@@ -127,7 +130,7 @@ function placesOf(text: string): Map<number, Place> {
   return places;
 }
 
-const refusal = (reason: string | undefined): { refused?: string } => (reason === undefined ? {} : { refused: reason });
+const refusal = (reason: string | undefined): { refusalReason?: string } => (reason === undefined ? {} : { refusalReason: reason });
 
 function refusalIn(stack: readonly Context[]): string | undefined {
   if (stack.includes('backquote')) return 'inside backquotes; use $( ) instead';

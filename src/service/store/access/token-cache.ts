@@ -29,8 +29,8 @@ export class TokenCache implements Tokens {
     }
     // If credentials change during the lookup, this is no longer the cache that is used afterwards.
     const tokens = this.#tokens;
-    const cached = tokens.get(hash);
-    if (cached !== undefined) return cached.expiresAt === null || cached.expiresAt > now ? cached : undefined;
+    const cachedToken = tokens.get(hash);
+    if (cachedToken !== undefined) return cachedToken.expiresAt === null || cachedToken.expiresAt > now ? cachedToken : undefined;
     const token = await findToken(this.#store, hash, now);
     if (token === undefined) return undefined;
     if (tokens.size >= this.#maxTokens) tokens.clear();

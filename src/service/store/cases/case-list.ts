@@ -181,7 +181,7 @@ function filteredCases(db: Queries, filter: CaseFilter, caseByCase = false) {
   if (filter.updatedFrom !== undefined) query = query.where('cases.updated_at', '>=', filter.updatedFrom);
   for (const { key, values } of filter.labels ?? []) {
     query = query.where((where) => {
-      const labelled = where
+      const caseIds = where
         .selectFrom('queue_labels')
         .innerJoin('case_labels', 'case_labels.label_id', 'queue_labels.id')
         .select('case_labels.case_id')
@@ -189,7 +189,7 @@ function filteredCases(db: Queries, filter: CaseFilter, caseByCase = false) {
         .where('queue_labels.key', '=', key)
         .where('queue_labels.value', 'in', [...values]);
       // Usually fewer cases have the label than are in the queue.
-      return caseByCase ? where.exists(labelled.whereRef('case_labels.case_id', '=', 'cases.id')) : where('cases.id', 'in', labelled);
+      return caseByCase ? where.exists(caseIds.whereRef('case_labels.case_id', '=', 'cases.id')) : where('cases.id', 'in', caseIds);
     });
   }
   if (search === undefined) return query;

@@ -62,8 +62,8 @@ export type OrderColumns = readonly [created: string, number: string];
 
 /** The conditions of a slice, for a query in the order of the columns. `values` determines which of its bounds exist. */
 export function withinSlice(parameters: Slice, values: Slice & { order: 'asc' | 'desc' }, columns: OrderColumns) {
-  const place = (operator: '>' | '<' | '<=' | '>=', created: string, number: number) =>
-    sql<boolean>`(${sql.ref(columns[0])}, ${sql.ref(columns[1])}) ${sql.raw(operator)} (${created}, ${number})`;
+  const place = (operator: '>' | '<' | '<=' | '>=', createdAt: string, number: number) =>
+    sql<boolean>`(${sql.ref(columns[0])}, ${sql.ref(columns[1])}) ${sql.raw(operator)} (${createdAt}, ${number})`;
   const forwards = values.order === 'asc';
   return [
     ...(values.afterCreated === undefined

@@ -2,9 +2,9 @@
 
 /** A row as it will be read after it was written. Letting the database return it takes longer than writing it. */
 export function asStored<Row extends object>(row: Row): Row {
-  const stored: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(row)) stored[name] = bindable(value);
-  return stored as Row;
+  const storedValues: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(row)) storedValues[name] = bindable(value);
+  return storedValues as Row;
 }
 
 /** libsql aborts the whole process on a boolean, and silently truncates a text at its first NUL character. */

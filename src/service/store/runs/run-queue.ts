@@ -16,8 +16,8 @@ import { type Claimant, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/
  * heartbeats comes first; it still has its slot.
  */
 export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | undefined> {
-  const abandoned = await takeAbandoned(db, kind, claimant);
-  if (abandoned !== undefined) return abandoned;
+  const abandonedJob = await takeAbandoned(db, kind, claimant);
+  if (abandonedJob !== undefined) return abandonedJob;
   for (;;) {
     const next = await nextInLine(db, kind, claimant.now);
     if (next === undefined) return undefined;

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Browsing } from '../../../../src/service/browser/chromium.ts';
+import type { BrowserOptions } from '../../../../src/service/browser/chromium.ts';
 import { notFound } from '../../../../src/service/errors.ts';
 import type {
   AgentSession,
@@ -38,7 +38,7 @@ export interface Committed {
 export interface TestHostOptions {
   messages?: string[];
   launcher?: Launcher;
-  browsing?: Partial<Browsing>;
+  browsing?: Partial<BrowserOptions>;
   answers?: Record<string, HumanAnswer>;
   /** The memory files of the agent. */
   memory?: Record<string, string>;
@@ -61,7 +61,7 @@ export class TestHost implements RunHost {
   readonly sandbox: Sandbox;
   readonly interruptions = 0;
   readonly launcher: Launcher;
-  readonly browsing: Browsing;
+  readonly browsing: BrowserOptions;
   readonly connections: RunHost['connections'] = { open: (name) => Promise.reject(notFound('connection', name)) };
   readonly signal: AbortSignal;
   /** Only agents that are processes call tools. */

@@ -60,11 +60,11 @@ class Work {
   carryOut(statement: BuilderStatement, number: number): void {
     try {
       this.#apply(statement, new StatementAsker(this.#asker, number));
-    } catch (thrown) {
-      if (thrown instanceof PartDropped) return;
-      if (!(thrown instanceof OpenQuestion)) throw thrown;
+    } catch (error) {
+      if (error instanceof PartDropped) return;
+      if (!(error instanceof OpenQuestion)) throw error;
       // A question that depends on an earlier part waits until that part is settled.
-      if (thrown.isCertain || this.questions.length === 0) this.questions.push(thrown.question);
+      if (error.isCertain || this.questions.length === 0) this.questions.push(error.question);
     }
   }
 
@@ -90,14 +90,14 @@ class Work {
     const { procedure: before } = this.#request;
     const procedure = this.#draft.toText();
     if (procedure === before && this.#schedules.length === 0) throw new RefusalError('The request would not change the procedure.');
-    const after = checked(procedure);
+    const after = checkProcedure(procedure);
     const setup = setupChanges(before === null ? undefined : parseOrUndefined(before), after, this.#request, this.#schedules);
     return { status: 'proposed', procedure, changes: this.#changes, setupChanges: setup, scheduleSuggested: this.#schedules.length > 0 };
   }
 }
 
 /** The changed procedure. @throws RefusalError with its problems when it is not valid */
-function checked(procedure: string): Procedure {
+function checkProcedure(procedure: string): Procedure {
   try {
     return parseProcedure(procedure);
   } catch (error) {

@@ -157,8 +157,8 @@ export class Draft {
     const list = this.#list();
     list.items = this.steps.map(({ node }) => node);
     if (list.items.length > 0) list.flow = this.#layout === undefined && this.#text !== emptyProcedure ? (list.flow ?? false) : false;
-    const spliced = this.#splice();
-    if (spliced !== undefined) return spliced;
+    const splicedText = this.#splice();
+    if (splicedText !== undefined) return splicedText;
     try {
       return writeDocument(this.#document);
     } catch (error) {

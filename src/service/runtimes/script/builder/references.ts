@@ -36,7 +36,7 @@ const anyNoun = nouns.map(([, words]) => words).join('|');
 
 const steps = /^steps\s+(.+)$/;
 const range = /^(\d+)\s*(?:to|-|\u2013|through|until)\s*(\d+)$/;
-const numbered = /^(?:step\s+)?(?:number\s+|no\.?\s+)?#?(\d+)$/;
+const numberPattern = /^(?:step\s+)?(?:number\s+|no\.?\s+)?#?(\d+)$/;
 const nth = new RegExp(`^(${ordinalPattern})\\s+(?:(step)|(${anyNoun})(?:\\s+step)?)$`);
 const nthAlone = /^(last|first) (?:one)$/;
 const allPattern = new RegExp(`^(?:all|both|every|each)(?:\\s+of)?(?:\\s+the)?\\s+(${anyNoun})(?:\\s+steps?)?$`);
@@ -69,7 +69,7 @@ function rangeOf(text: string): StepReference[] | undefined {
 export function readReference(words: string, statement: Statement): StepReference {
   const text = words.trim().replace(/^the\s+/, '');
   if (pronounPattern.test(text)) return { by: 'last' };
-  const number = numbered.exec(text)?.[1];
+  const number = numberPattern.exec(text)?.[1];
   if (number !== undefined) return { by: 'number', number: Number(number) };
   const ordinalMatch = nth.exec(text) ?? nthAlone.exec(text);
   if (ordinalMatch) {

@@ -1,7 +1,7 @@
 /** A request as statements, each of which can have YAML below it. */
 import { isMap, isScalar, isSeq, parseDocument, type YAMLMap } from 'yaml';
 import type { Quote } from '../../../words/quotes.ts';
-import { boundaryOr, normalized, type Statement, statementsOfLine } from '../../../words/statements.ts';
+import { boundaryOr, normalize, type Statement, statementsOfLine } from '../../../words/statements.ts';
 import { stepKinds } from '../schema.ts';
 
 export interface BuilderStatement extends Statement {
@@ -16,7 +16,7 @@ const boundary = boundaryOr(`,?\\s+and\\s+(?=(?:${verbs})\\b)`);
 /** The statements of a request, in their order. */
 export function readStatements(request: string): BuilderStatement[] {
   const quotes: Quote[] = [];
-  return logicalLines(normalized(request)).flatMap(({ line, block }) => {
+  return logicalLines(normalize(request)).flatMap(({ line, block }) => {
     const statements = statementsOfLine(line, quotes, boundary);
     return statements.map((statement, index) => ({ ...statement, yaml: index === statements.length - 1 ? block : undefined }));
   });

@@ -61,7 +61,7 @@ export function storeOf(dialect: LibsqlDialect): Store {
       });
       let result: Result;
       try {
-        result = await attempted(work({ store, ...effectsOfUnit }), transaction);
+        result = await runAttempt(work({ store, ...effectsOfUnit }), transaction);
       } catch (error) {
         for (const undo of undos) await undo();
         throw error;
@@ -73,7 +73,7 @@ export function storeOf(dialect: LibsqlDialect): Store {
 }
 
 /** Commits a transaction when its work is done, and rolls it back if the work fails. Rejects if nothing of it remains. */
-async function attempted<Result>(work: Promise<Result>, transaction: UnitTransaction): Promise<Result> {
+async function runAttempt<Result>(work: Promise<Result>, transaction: UnitTransaction): Promise<Result> {
   let result: Result;
   try {
     result = await work;

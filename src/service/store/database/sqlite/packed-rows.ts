@@ -120,7 +120,7 @@ function unpacker(columns: readonly ResultColumn[]): (bytes: Buffer | null) => n
     const value = isText(column) ? part : isNumber(column) ? `number(${part})` : `tagged(${part})`;
     return `${JSON.stringify(column.name)}: (parts[start${index < columnsPerMask ? '' : ` + ${Math.floor(index / columnsPerMask)}`}] & ${2 ** (index % columnsPerMask)}) ? null : ${value}`;
   });
-  const row = new Function('number', 'tagged', `return (parts, start) => ({ ${fields.join(', ')} });`)(number, tagged) as (
+  const row = new Function('number', 'tagged', `return (parts, start) => ({ ${fields.join(', ')} });`)(number, parseTagged) as (
     parts: readonly string[],
     start: number,
   ) => never;
@@ -143,7 +143,7 @@ function number(part: string): number {
 }
 
 /** The value of an expression, prefixed with the first letter of its type. */
-const tagged = (part: string): unknown => (part.startsWith('t') || part.startsWith('b') ? part.slice(1) : Number(part.slice(1)));
+const parseTagged = (part: string): unknown => (part.startsWith('t') || part.startsWith('b') ? part.slice(1) : Number(part.slice(1)));
 
 /** Names the column and the row, as far as the rest of the row allows. */
 function damagedRow(bytes: Buffer, columns: readonly ResultColumn[], width: number): DamagedDataError {

@@ -18,7 +18,7 @@ import { type Packing, packedChange, packing, type ResultColumn } from './packed
 /** `other` is SQL written by hand, which might be impossible in a transaction, and can change anything. */
 export type StatementKind = 'read' | 'write' | 'other';
 
-interface Prepared {
+interface PreparedStatement {
   readonly statement: Statement;
   /** For a query: one row for each of its rows, instead of one for all. Prepared when it is first needed. */
   eachRow?: Statement;
@@ -32,7 +32,7 @@ const maxPrepared = 500;
 
 export class Statements {
   readonly #database: LibsqlDatabase;
-  readonly #cache = new Map<string, Prepared>();
+  readonly #cache = new Map<string, PreparedStatement>();
 
   constructor(database: LibsqlDatabase) {
     this.#database = database;
@@ -51,15 +51,15 @@ export class Statements {
     const kind = kindOf(query);
     // It may change the schema that other statements were prepared for.
     if (kind === 'other') this.#cache.clear();
-    const prepared = kind === 'other' ? this.#prepareHandwritten(sql) : this.#remember(sql, query);
-    const { statement, packing, row } = prepared;
+    const preparedStatement = kind === 'other' ? this.#prepareHandwritten(sql) : this.#remember(sql, query);
+    const { statement, packing, row } = preparedStatement;
     const values = parameters.map(bindable);
     if (packing !== undefined) {
       // All rows of a change must be read, or it would not be completed.
       if (kind === 'write') return { rows: (statement.all(values) as [Buffer][]).flatMap(([bytes]) => packing.unpack(bytes)) };
       if (!firstRowOnly) return { rows: packing.unpack((statement.get(values) as [Buffer | null])[0]) };
-      prepared.eachRow ??= this.#database.prepare(packing.eachRow).raw(true);
-      const first = prepared.eachRow.get(values) as [Buffer] | undefined;
+      preparedStatement.eachRow ??= this.#database.prepare(packing.eachRow).raw(true);
+      const first = preparedStatement.eachRow.get(values) as [Buffer] | undefined;
       return { rows: first === undefined ? [] : packing.unpack(first[0]) };
     }
     if (row !== undefined) return { rows: (statement.all(values) as unknown[][]).map(row) };
@@ -67,17 +67,17 @@ export class Statements {
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
 
-  #remember(sql: string, query: OperationNode): Prepared {
-    let prepared = this.#cache.get(sql);
-    if (prepared === undefined) {
-      prepared = this.#prepare(sql, query);
+  #remember(sql: string, query: OperationNode): PreparedStatement {
+    let preparedStatement = this.#cache.get(sql);
+    if (preparedStatement === undefined) {
+      preparedStatement = this.#prepare(sql, query);
       if (this.#cache.size >= maxPrepared) this.#cache.delete(this.#cache.keys().next().value as string);
-      this.#cache.set(sql, prepared);
+      this.#cache.set(sql, preparedStatement);
     }
-    return prepared;
+    return preparedStatement;
   }
 
-  #prepare(sql: string, query: OperationNode): Prepared {
+  #prepare(sql: string, query: OperationNode): PreparedStatement {
     const statement = this.#database.prepare(sql);
     if (!statement.reader) return { statement };
     const columns = statement.columns() as ResultColumn[];
@@ -87,7 +87,7 @@ export class Statements {
   }
 
   /** A statement whose rows come from SQLite itself, such as a pragma. */
-  #prepareHandwritten(sql: string): Prepared {
+  #prepareHandwritten(sql: string): PreparedStatement {
     const statement = this.#database.prepare(sql);
     if (!statement.reader) return { statement };
     statement.raw(true);

@@ -10,7 +10,7 @@ import { kindOf } from '../statements.ts';
 import type { ReaderRequest, ReaderResponse } from './messages.ts';
 import { libsqlFile, readerProgram } from './worker-file.ts';
 
-interface Waiting {
+interface PendingQuery {
   readonly sql: string;
   resolve(result: QueryResult<never>): void;
   reject(error: unknown): void;
@@ -18,7 +18,7 @@ interface Waiting {
 
 export class Reader {
   readonly #file: string;
-  readonly #pending = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingQuery>();
   #worker: Worker | undefined;
   #exit: Promise<void> = Promise.resolve();
   #lastId = 0;

@@ -14,16 +14,16 @@ const Libsql = createRequire(libsql)(libsql) as new (file: string, options?: obj
 const database = new Libsql(file, { readonly: true });
 database.pragma('query_only=ON');
 
-interface Prepared {
+interface PreparedStatement {
   readonly statement: Statement;
   readonly columns: readonly ResultColumn[];
 }
 
 /** How many statements are cached: lists have many forms, and each is used again. */
 const maxPrepared = 100;
-const cache = new Map<string, Prepared>();
+const cache = new Map<string, PreparedStatement>();
 
-function prepare({ sql, format }: ReaderRequest): Prepared {
+function prepare({ sql, format }: ReaderRequest): PreparedStatement {
   const key = `${format} ${sql}`;
   let entry = cache.get(key);
   if (entry === undefined) {
