@@ -1,5 +1,4 @@
 /** What is read from a backup, and how it is written to the disk. */
-import { closeSync, openSync } from 'node:fs';
 import { mkdir, readdir, readlink, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -7,6 +6,8 @@ import { newReadProgress, readBackup, restoreBackup } from '../../../src/service
 import { Places } from '../../../src/service/backup/places.ts';
 import type { TarType } from '../../../src/service/backup/tar-entry.ts';
 import { refuseUnfinished } from '../../../src/service/backup/unfinished.ts';
+import { countOpenFiles } from '../../support/open-files.ts';
+import { itNeeding, needsPosix } from '../../support/requirements.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { archive, database, entryBytes, first, gzipped, info, type Part, source, sumsOf } from './archives.ts';
 import { tarHeader, tarPadding } from './tar-bytes.ts';
@@ -117,17 +118,12 @@ describe('reading a backup', () => {
     ]);
   });
 
-  it('leaves no file open', async () => {
-    const next = () => {
-      const descriptor = openSync(import.meta.filename, 'r');
-      closeSync(descriptor);
-      return descriptor;
-    };
+  itNeeding(needsPosix, 'leaves no file open', async () => {
     const manyParts: Part[] = Array.from({ length: 100 }, (_, index) => ({ name: `sandboxes/a/workspace/${index}`, content: 'x' }));
     const directory = path.join(await temporaryDirectory(), 'data');
-    const before = next();
+    const before = countOpenFiles();
     await restoreBackup(source(archive([first, ...manyParts, database])), directory, newReadProgress(), inertSignal);
-    expect(next() - before).toBeLessThan(50);
+    expect(countOpenFiles() - before).toBeLessThan(50);
   });
 
   it('rejects a description that is too long', async () => {

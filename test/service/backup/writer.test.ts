@@ -1,6 +1,6 @@
 /** The order in which a data directory is copied, and what becomes of files that change meanwhile. */
 import { createHash } from 'node:crypto';
-import { appendFileSync, closeSync, openSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
+import { appendFileSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
 import { chmod, lutimes, mkdir, mkdtemp, readdir, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -8,6 +8,8 @@ import { createGunzip } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type BackupProgress, backupBytes, type HeldDirectory, holdStopped, newProgress } from '../../../src/service/backup/index.ts';
 import { readTar } from '../../../src/service/backup/tar-reader.ts';
+import { countOpenFiles } from '../../support/open-files.ts';
+import { itNeeding, needsPosix } from '../../support/requirements.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { sandboxFile, storedData } from './stored-data.ts';
 
@@ -112,18 +114,13 @@ describe('a backup', () => {
     expect(checks).toBe(failingCheck);
   });
 
-  it('leaves no file open', async () => {
-    const nextDescriptor = () => {
-      const descriptor = openSync(import.meta.filename, 'r');
-      closeSync(descriptor);
-      return descriptor;
-    };
+  itNeeding(needsPosix, 'leaves no file open', async () => {
     const { directory } = await twoRuns();
     for (let count = 0; count < 100; count++) await sandboxFile(directory, 'ended', `file-${count}`, 'x');
     const held = await holdDirectory(directory);
-    const before = nextDescriptor();
+    const before = countOpenFiles();
     await writeArchive(held);
-    expect(nextDescriptor() - before).toBeLessThan(50);
+    expect(countOpenFiles() - before).toBeLessThan(50);
   });
 
   it('fails with the reason if it is aborted', async () => {
