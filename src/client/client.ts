@@ -83,7 +83,8 @@ export class Client {
    *   or the signal's reason, which names the key if a change may have been carried out
    */
   async call<Id extends JsonOperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Response<Id>> {
-    const request = operationRequest(id, input);
+    const { attemptMilliseconds } = options;
+    const request = { ...operationRequest(id, input), ...(attemptMilliseconds === undefined ? {} : { attemptMilliseconds }) };
     const response = await this.send(request, options).catch((error: unknown) => {
       throw toNotOfferedError(id, error);
     });

@@ -63,6 +63,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** Fail without retries, but still wait for the rate limit; for callers with their own retry logic. */
   once?: boolean;
+  /** Time limit of one attempt in milliseconds, if the default is too short. */
+  attemptMilliseconds?: number;
   /** The body contains secrets and is never stored, so only the same command can settle the change later. */
   confidential?: boolean;
 }

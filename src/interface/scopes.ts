@@ -75,6 +75,7 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   deleteAgentSecret: 'full',
 
   listAcpAgents: 'runs:read',
+  checkAgent: 'full',
 
   listAgentMemoryFiles: 'runs:read',
   getAgentMemoryFile: 'runs:read',

@@ -30,7 +30,7 @@ export type { ArtifactStatus, ArtifactTheme, ArtifactVisibility, PublishPermissi
 export type { BuilderRunStatus } from './builder-run-status.ts';
 export type { CaseDisplayStatus, CasePriority, CaseStatus, CaseStatusFilter } from './case-status.ts';
 export type { RunStatus } from './run-status.ts';
-export type { RegisteredAgent } from './schemas/acp.ts';
+export type { AgentCheck, CheckedProgram, CheckedTurn, RegisteredAgent } from './schemas/acp.ts';
 export type { Agent, AgentListItem, Build, IntegrationConfig, RevisionConfig } from './schemas/agents.ts';
 export type { Artifact, ArtifactConnection, ArtifactMessage, ArtifactRevision, SelectedElement } from './schemas/artifacts.ts';
 export type { TeamEntitlements, TeamUsage } from './schemas/billing.ts';

@@ -27,6 +27,7 @@
  *   other-session      sends an update of a session that does not exist
  *   late               sends a text and asks for a permission after its turn has ended
  *   ignore-cancel      ignores `session/cancel` while its permission is open, and after it was answered
+ *   ignore-denial      writes the file although its permission was denied
  *   ignore-signals     additionally ignores SIGTERM and the end of its standard input
  *   ignore-end         answers with one text, and ignores SIGTERM and the end of its standard input
  *   daemon             starts a process in a session of its own that outlives it, with its ID in `daemon.pid`

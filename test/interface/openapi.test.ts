@@ -20,7 +20,7 @@ interface Described extends Json {
 }
 
 /** What only reads, with a body that says what: nothing to be done twice. */
-const readsByPost: ReadonlySet<string> = new Set(['searchCases', 'probeMcpServer', 'checkMcpOAuth']);
+const readsByPost: ReadonlySet<string> = new Set(['searchCases', 'probeMcpServer', 'checkMcpOAuth', 'checkAgent']);
 
 /** As it goes over the wire. */
 const document = JSON.parse(JSON.stringify(openApiDocument('https://agents.example.com'))) as Json & {

@@ -14,6 +14,7 @@ export const agents = defineGroup({
     create: () => import('./create.ts'),
     update: () => import('./update.ts'),
     delete: () => import('./delete.ts'),
+    check: () => import('./check.ts'),
     test: () => import('./test.ts'),
     acp,
     triggers,

@@ -4,7 +4,7 @@
  * for a person, or sleeps. It can be called again at any time, also after a crash, and must then skip journalled steps.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { ArtifactStatus, CasePriority, HumanQuestion, NewCase, RegisteredAgent } from '../../interface/types.ts';
+import type { AgentCheck, ArtifactStatus, CasePriority, HumanQuestion, NewCase, RegisteredAgent } from '../../interface/types.ts';
 import type { BrowserOptions } from '../browser/chromium.ts';
 import type { ExecLevel, Launcher } from '../sandbox/launch.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -304,6 +304,19 @@ export interface NamedConnection {
   needed: boolean;
 }
 
+/** A request to check a procedure on this machine. */
+export interface CheckRequest {
+  procedure: string;
+  /** Does work in a sandbox that is removed afterwards. */
+  inSandbox<T>(work: (sandbox: Sandbox) => Promise<T>): Promise<T>;
+  launcher: Launcher;
+  /** The values of the named secrets; those that do not exist are missing. */
+  secrets(names: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Whether to let the agent work for a moment, which can cost money. */
+  turn: boolean;
+  signal: AbortSignal;
+}
+
 export interface Runtime {
   /** The word in `models.agent.model` that selects it. */
   readonly name: string;
@@ -319,6 +332,8 @@ export interface Runtime {
   connectionsOf?(procedure: string): NamedConnection[];
   /** The programs that it knows, with what is installed on this machine. */
   programs?(): Promise<RegisteredAgent[]>;
+  /** Starts what a valid procedure needs, and reports what it finds. Rejects only with the signal's reason. */
+  check?(request: CheckRequest): Promise<Pick<AgentCheck, 'problem' | 'warnings' | 'program'>>;
   /** Figures for the workflow execution report. */
   countSteps(procedure: string): number;
   /** Ends what it keeps for a run that is waiting, such as a process: the run was stopped, or is no longer executed here. */

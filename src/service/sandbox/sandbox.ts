@@ -47,6 +47,8 @@ export class SandboxStore {
   /** The prefix of uploads that this process is receiving; files with other prefixes were left behind. */
   readonly #process = randomUUID();
   #isStagingSwept = false;
+  /** The temporary sandboxes in use. */
+  readonly #temporary = new Set<string>();
 
   /**
    * `path` is the PATH of commands; by default, the directories where systems keep their commands. `onProblem` is called with errors
@@ -86,6 +88,22 @@ export class SandboxStore {
     return realHome === undefined ? undefined : this.#sandbox(id, realHome);
   }
 
+  /** Does work in a sandbox that belongs to no run, and is removed afterwards. */
+  async inTemporary<T>(work: (sandbox: Sandbox) => Promise<T>): Promise<T> {
+    const id = randomUUID();
+    // No sandbox ID contains a dot.
+    const name = `${id}.temporary`;
+    const home = path.join(this.#root, name);
+    this.#temporary.add(name);
+    try {
+      await mkdir(path.join(home, 'workspace'), { recursive: true, mode: 0o700 });
+      return await work(this.#sandbox(id, await realpath(home)));
+    } finally {
+      await this.#removeTree(home);
+      this.#temporary.delete(name);
+    }
+  }
+
   /** Whether anything exists under this ID, even if it is not usable. */
   async exists(id: string): Promise<boolean> {
     const home = this.#home(id);
@@ -110,7 +128,8 @@ export class SandboxStore {
   /** Removes what a crash has left behind: sandboxes that were being removed, unnamed files, and incomplete uploads. */
   async sweep(): Promise<void> {
     for (const name of await readdir(this.#root).catch(() => [])) {
-      if (/\.(removed|unnamed)$/.test(name)) await this.#removeTree(path.join(this.#root, name));
+      if (this.#temporary.has(name)) continue;
+      if (/\.(removed|unnamed|temporary)$/.test(name)) await this.#removeTree(path.join(this.#root, name));
       else if (!this.#isStagingSwept) await this.#sweepStaging(path.join(this.#root, name, 'staging'));
     }
     // Files of this process are in use.

@@ -62,7 +62,7 @@ export class Turn {
       if (is('exit-asking')) setImmediate(() => process.exit(3));
       const { outcome } = await asked;
       if (is('ignore-cancel', 'ignore-signals')) await never;
-      if (!isAllowed(outcome)) {
+      if (!isAllowed(outcome) && !is('ignore-denial')) {
         this.update('tool_call_update', { toolCallId, status: 'failed' });
         return false;
       }

@@ -145,7 +145,12 @@ export class AgentMachine {
 }
 
 /** The IDs of the processes whose working directory is a folder. Only Linux tells. */
-export function processesIn(folder: string): string[] {
+export const processesIn = (folder: string): string[] => processesWith((current) => current === folder);
+
+/** The same for a folder and everything below it, including what was removed. */
+export const processesBelow = (folder: string): string[] => processesWith((current) => `${current}/`.startsWith(`${folder}/`));
+
+function processesWith(matches: (folder: string) => boolean): string[] {
   if (process.platform !== 'linux') return [];
   const folderOf = (pid: string): string | undefined => {
     try {
@@ -154,5 +159,5 @@ export function processesIn(folder: string): string[] {
       return undefined;
     }
   };
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && folderOf(name) === folder);
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && matches(folderOf(name) ?? ''));
 }

@@ -146,6 +146,7 @@ const bodies = (ownedIds: Owned): Partial<Record<OperationId, unknown>> => ({
   postRunMessage: { message: 'mine' },
   respondToHumanRequest: { approved: true },
   setAgentSecret: { name: 'MINE', value: 'mine' },
+  checkAgent: { agent_id: ownedIds.agent_id },
   createEvalRubric: { title: 'mine', description: 'The final message contains "mine".' },
   replaceEvalRubrics: { rubrics: [] },
   updateEvalRubric: { title: 'mine as well' },

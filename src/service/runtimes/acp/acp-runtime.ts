@@ -29,6 +29,8 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
   const slots = new AgentSlots(options.agentConcurrency ?? defaultConcurrency(), () => parked.endOldest());
   /** The processes that are being ended, by run. */
   const endings = new Map<string, Promise<void>>();
+  /** The checks in progress. */
+  const checks = new Set<Promise<void>>();
 
   /** Keeps track of the end of a process, and frees its slot afterwards. Resolves when the process has ended. */
   const finish = (runId: string, ending: Promise<void>): Promise<void> => {
@@ -101,12 +103,27 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
       }
     },
     programs: () => registeredAgents(options),
+    async check(request) {
+      const { checkAgent } = await import('./check-agent.ts');
+      const checking = checkAgent(request, parseDefinition(request.procedure), options, slots);
+      // The service does not end before the processes of checks.
+      const done = checking.then(
+        () => undefined,
+        () => undefined,
+      );
+      checks.add(done);
+      try {
+        return await checking;
+      } finally {
+        checks.delete(done);
+      }
+    },
     // An agent decides by itself what it does, so there are no steps to count.
     countSteps: () => 0,
     release: (runId) => parked.stop(runId),
     async close() {
       await parked.close();
-      await Promise.all(endings.values());
+      await Promise.all([...endings.values(), ...checks]);
     },
   };
 }

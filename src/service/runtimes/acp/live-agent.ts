@@ -6,7 +6,7 @@ import type { Launcher, LaunchRequest, ProgramEndpoint } from '../../sandbox/lau
 import type { RunToken } from '../run-tokens.ts';
 import { AgentProcess } from './agent-process.ts';
 import { AgentConnection, type IncomingRequest } from './connection.ts';
-import { chooseMode, type ModeChoice, type OfferedModes } from './modes.ts';
+import { chooseMode, type ModeChoice, modesIn, type OfferedMode, type OfferedModes } from './modes.ts';
 import type { AcpLimits } from './options.ts';
 import { AgentProblem } from './problems.ts';
 import { SessionUpdates } from './updates.ts';
@@ -35,6 +35,8 @@ export interface OpenOptions {
   onForeignLine: (line: string) => void;
   /** Called with the first answer of the agent, before it is checked. */
   onInitialize?: (info: InitializeResponse) => void;
+  /** Called with the modes that a session offers, before one of them is chosen. */
+  onModes?: (modes: OfferedMode[]) => void;
   signal: AbortSignal;
   limits: AcpLimits;
 }
@@ -252,8 +254,9 @@ async function switchMode(
   connection: AgentConnection,
   sessionId: string,
   offeredModes: OfferedModes,
-  { mode: requestedMode }: OpenOptions,
+  { mode: requestedMode, onModes }: OpenOptions,
 ): Promise<ModeChoice | undefined> {
+  onModes?.(modesIn(offeredModes));
   const choice = chooseMode(offeredModes, requestedMode);
   if (choice?.change?.by === 'mode') await connection.request('session/set_mode', { sessionId, modeId: choice.mode });
   if (choice?.change?.by === 'option')

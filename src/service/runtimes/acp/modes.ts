@@ -25,18 +25,26 @@ const askingModes = ['default', 'ask', 'manual', 'untrusted', 'normal', 'build',
 
 interface Offer {
   current: string;
-  ids: string[];
+  modes: OfferedMode[];
   optionId?: string;
+}
+
+export interface OfferedMode {
+  id: string;
+  name: string;
 }
 
 function offerOf({ modes, configOptions }: OfferedModes): Offer | undefined {
   const option = configOptions?.find(({ type, category }) => type === 'select' && category === 'mode');
   if (option?.type === 'select') {
-    const ids = option.options.flatMap((entry) => ('options' in entry ? entry.options : [entry])).map(({ value }) => value);
-    return { current: option.currentValue, ids, optionId: option.id };
+    const entries = option.options.flatMap((entry) => ('options' in entry ? entry.options : [entry]));
+    return { current: option.currentValue, modes: entries.map(({ value: id, name }) => ({ id, name })), optionId: option.id };
   }
-  return modes == null ? undefined : { current: modes.currentModeId, ids: modes.availableModes.map(({ id }) => id) };
+  return modes == null ? undefined : { current: modes.currentModeId, modes: modes.availableModes.map(({ id, name }) => ({ id, name })) };
 }
+
+/** The modes that a session offers, as a list. */
+export const modesIn = (offeredModes: OfferedModes): OfferedMode[] => offerOf(offeredModes)?.modes ?? [];
 
 /**
  * The mode for a session, or undefined if the agent has no modes.
@@ -50,7 +58,8 @@ export function chooseMode(offeredModes: OfferedModes, requestedMode: string | u
       throw new AgentProblem(`The agent has no modes, so it cannot be switched to "${requestedMode}".`, 'unknown_mode');
     return undefined;
   }
-  const { current, ids, optionId } = offer;
+  const { current, optionId } = offer;
+  const ids = offer.modes.map(({ id }) => id);
   if (requestedMode !== undefined && !ids.includes(requestedMode))
     throw new AgentProblem(`The agent has no mode "${requestedMode}"; it offers: ${ids.join(', ')}.`, 'unknown_mode');
   const mode =

@@ -28,6 +28,13 @@ export interface AcpLimits {
   load: number;
   /** For ending a prompt after it was cancelled. */
   cancel: number;
+  /** For the parts of a check, which the client waits for: a slot, the start, and a turn. Together they must take less than 2 minutes. */
+  checkSlot: number;
+  checkStart: number;
+  checkTurn: number;
 }
 
-export const defaultLimits: AcpLimits = { start: 120_000, load: 60_000, cancel: 3_000 };
+export const defaultLimits: AcpLimits = {
+  ...{ start: 120_000, load: 60_000, cancel: 3_000 },
+  ...{ checkSlot: 5_000, checkStart: 50_000, checkTurn: 45_000 },
+};

@@ -15,6 +15,9 @@ export type ProblemCode =
   | 'not_permitted'
   | 'ended'
   | 'timed_out'
+  | 'busy'
+  | 'denial_ignored'
+  | 'turn_failed'
   | 'agent_error';
 
 /** The agent cannot be started or continued. People see the message. */
@@ -61,7 +64,7 @@ export function requestProblem(error: unknown, phase: string, redactor: Redactor
   const { message, data } = redactor.value({ message: String(rawMessage), data: rawData });
   if (code === authenticationRequired)
     return new AgentProblem(
-      `The agent is not signed in. Store its API key as a secret of the agent, or sign in on the machine of the service. The agent reports: ${firstLine(message)}`,
+      `The agent is not signed in. Store its API key with \`aops agents update AGENT --secret NAME=@FILE\`; logins of the machine do not count, because each run has a home folder of its own. The agent reports: ${firstLine(message)}`,
       'not_signed_in',
     );
   const details =

@@ -11,9 +11,10 @@ import type { RunHost } from '../runtime.ts';
 import { findProgram } from './agent-program.ts';
 import type { AgentDefinition } from './definition.ts';
 import { LiveAgent } from './live-agent.ts';
+import type { OfferedMode } from './modes.ts';
 import { type AcpOptions, defaultLimits } from './options.ts';
 import { homeFolder, placeInstructions } from './place-instructions.ts';
-import { AgentProblem } from './problems.ts';
+import { AgentProblem, type ProblemCode } from './problems.ts';
 import { newState, type TurnState } from './turn.ts';
 import { eventIds } from './updates.ts';
 
@@ -21,6 +22,9 @@ import { eventIds } from './updates.ts';
 const visibleFiles =
   'It is contained: besides system files, it sees only the files in its command, the packages that they belong to, and the files of the run. ' +
   'If it needs other files, install it as an npm package, or start the service with `--exec host`.';
+
+/** The problems that an agent has without a file that it needs. */
+const codesOfMissingFiles: ReadonlySet<ProblemCode> = new Set(['ended', 'timed_out', 'agent_error']);
 
 /** What a run or a check starts an agent with. */
 export interface AgentRequest {
@@ -34,6 +38,8 @@ export interface AgentRequest {
   tools: RunToken | undefined;
   /** Called with the first answer of the agent, before it is checked. */
   onInitialize?: (info: InitializeResponse) => void;
+  /** Called with the modes that its session offers, before one of them is chosen. */
+  onModes?: (modes: OfferedMode[]) => void;
   onForeignLine: (line: string) => void;
   signal: AbortSignal;
 }
@@ -109,7 +115,9 @@ export async function openAgent(
     limits: { ...defaultLimits, ...limits },
   });
   return await opening.catch((error: unknown) => {
-    throw isContained && error instanceof AgentProblem ? new AgentProblem(`${error.message}\n${visibleFiles}`, error.code) : error;
+    throw isContained && error instanceof AgentProblem && codesOfMissingFiles.has(error.code)
+      ? new AgentProblem(`${error.message}\n${visibleFiles}`, error.code)
+      : error;
   });
 }
 
