@@ -1,7 +1,7 @@
 /** How the result of a check is displayed. */
 import { formatDuration } from '../../base/duration.ts';
 import { shellWord } from '../../base/shell.ts';
-import { styled } from '../../cli/kit/output.ts';
+import { withStyle } from '../../cli/kit/output.ts';
 import type { AgentCheck, CheckedProgram, CheckedTurn } from '../../interface/types.ts';
 
 const levels = {
@@ -12,10 +12,10 @@ const levels = {
 
 export function checkRecord({ usable, runtime, problem, warnings, program }: AgentCheck): Record<string, unknown> {
   return {
-    Usable: styled(usable ? 'yes' : 'no', usable ? undefined : 'error'),
+    Usable: withStyle(usable ? 'yes' : 'no', usable ? undefined : 'error'),
     Runtime: runtime,
     ...(program === null ? {} : programFields(program, problem?.code === 'not_signed_in')),
-    Warnings: warnings.length === 0 ? undefined : styled(warnings.join(' '), 'warning'),
+    Warnings: warnings.length === 0 ? undefined : withStyle(warnings.join(' '), 'warning'),
   };
 }
 
