@@ -200,7 +200,10 @@ describe('an agent that fails', () => {
     ['exit-at-start', 'The agent ended while it was starting (exit code 1). It wrote:\nThe configuration file is damaged.'],
     ['never-initialize', 'The agent did not answer within 2 seconds.'],
     ['other-protocol', 'The agent speaks version 99 of the Agent Client Protocol; only version 1 is supported.'],
-    ['login-required', /^The agent is not signed in\. Store its API key as a secret of the agent, or sign in .+ Authentication required/],
+    [
+      'login-required',
+      /^The agent is not signed in\. Store its API key with `aops agents update AGENT --secret NAME=@FILE`.+ Authentication required$/,
+    ],
     ['exit-in-turn', /^The agent ended while it was working \(exit code 3\)\. It wrote nothing to standard error/],
     ['never-answers', /^The agent did not finish within 1 seconds?\./],
     ['error', 'The agent reported an error while it was working: The model is overloaded.'],
