@@ -61,7 +61,8 @@
  * Tools: the prompt is a JSON array, whose elements are performed in order. A text reports the results as JSON
  *   tools              calls its MCP server: `{"method":"tools/list"}`, or `{"name":"get_case","arguments":{}}` for a tool. `{"ask":"TEXT"}`
  *                      writes a file with the usual permission, `{"fetch":"PATH"}` requests another path of the server with the same
- *                      headers, and `{"servers":true}` reports the servers as the client passed them
+ *                      headers, `{"servers":true}` writes the servers as the client passed them to `servers.json`, and `{"wait":true}`
+ *                      waits until the turn is cancelled. `{"reveal":true}` reports its token, and `{"revealTo":"PATH"}` remembers it
  *   no-http            cannot use MCP servers over HTTP, and answers with one text
  *
  * Sessions

@@ -62,13 +62,13 @@ export class RunToken {
   #lastUse: Promise<unknown> = Promise.resolve();
 
   constructor({ host, hash, endpoint, secrets, onRevoke }: TokenParts) {
-    this.#host = host;
     this.run = host.run;
     this.hasCase = host.case !== undefined;
     this.hash = hash;
     this.endpoint = endpoint;
     this.secrets = secrets;
     this.#onRevoke = onRevoke;
+    this.attach(host);
   }
 
   /** Aborted when the token is revoked. */
@@ -78,7 +78,14 @@ export class RunToken {
 
   /** Lets the agent act on its run again. Has no effect on a token that was revoked. */
   attach(host: RunHost): void {
-    if (!this.signal.aborted) this.#host = host;
+    if (this.signal.aborted) return;
+    this.#host = host;
+    // Before the process has ended, because it may ignore that the run was stopped.
+    const revoke = (): void => {
+      if (this.#host === host) this.revoke();
+    };
+    host.signal.addEventListener('abort', revoke, { once: true, signal: this.signal });
+    if (host.signal.aborted) revoke();
   }
 
   /** The run is no longer executed, for example because it waits for a person. */
@@ -109,13 +116,17 @@ export class RunToken {
       return await work(host);
     } catch (error) {
       // A host that the run has left cannot write any more.
-      if (this.#host !== host || host.signal.aborted) throw this.#refusal();
+      if (host.signal.aborted) throw runEnded();
+      if (this.#host !== host) throw this.#refusal();
       throw error;
     }
   }
 
   #refusal(): ServiceError {
-    if (this.signal.aborted) return new ServiceError(409, 'run_ended', 'The run has ended, so its tools cannot be used any more.');
+    if (this.signal.aborted) return runEnded();
     return new ServiceError(409, 'run_waiting', 'The run is waiting, so its tools cannot be used. Call the tool again when it continues.');
   }
 }
+
+export const runEnded = (): ServiceError =>
+  new ServiceError(409, 'run_ended', 'The run is no longer executed, so its tools cannot be used.');

@@ -237,11 +237,14 @@ async function useTools(turn) {
 
 async function perform(turn, element) {
   const [server] = turn.session.servers;
-  if (element.servers) return turn.session.servers;
+  if (element.servers) return writeFileSync('servers.json', JSON.stringify(turn.session.servers));
+  if (element.wait) return await never;
   if (element.ask) return { written: await turn.write('result.txt', element.ask) };
-  const headers = Object.fromEntries(server.headers.map(({ name, value }) => [name, value]));
+  const headers = { ...Object.fromEntries(server.headers.map(({ name, value }) => [name, value])), ...element.headers };
+  if (element.reveal) return headers.Authorization;
   if (element.fetch) return await answerOf(await fetch(new URL(element.fetch, server.url), { headers, method: element.method ?? 'GET' }));
-  const { method = 'tools/call', name, arguments: args } = element;
+  const revealed = { name: 'remember', arguments: { path: element.revealTo, content: headers.Authorization } };
+  const { method = 'tools/call', name, arguments: args } = element.revealTo === undefined ? element : revealed;
   const answer = await fetch(server.url, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },

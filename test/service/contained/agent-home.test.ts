@@ -1,25 +1,16 @@
 /** The folders of a contained agent between its processes: an agent can change its HOME, and the next process is started with it. */
 import { existsSync } from 'node:fs';
-import { cp, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { expect, it } from 'vitest';
 import { needsContainment } from '../../support/contained.ts';
 import { describeNeeding } from '../../support/requirements.ts';
-import { temporaryDirectory } from '../../support/temporary.ts';
 import { AgentMachine } from '../helpers/agent-machine.ts';
-
-/** A contained program sees its whole package. @returns the folder of the program */
-async function installedAgent(): Promise<string> {
-  const folder = path.join(await realpath(await temporaryDirectory()), 'node_modules', 'agent');
-  await cp(path.join(import.meta.dirname, '../../agents/misbehaving.js'), path.join(folder, 'misbehaving.js'));
-  await cp(path.join(import.meta.dirname, '../../agents/misbehaving'), path.join(folder, 'misbehaving'), { recursive: true });
-  return folder;
-}
+import { installMisbehaving } from '../helpers/installed-agent.ts';
 
 describeNeeding(needsContainment, 'a contained agent', () => {
   it('cannot make its next process write to other folders by replacing folders of its HOME with links', async () => {
-    const folder = await installedAgent();
+    const folder = await installMisbehaving();
     const machine = await AgentMachine.start({ exec: 'contained' });
     const command = [process.execPath, path.join(folder, 'misbehaving.js'), 'links-folders'];
     // Its skills are folders of its HOME to which the service writes before each of its processes.

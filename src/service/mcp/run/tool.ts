@@ -5,7 +5,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { isObject, shorten } from '../../../base/values.ts';
 import { RunLostError } from '../../engine/runs/run-session.ts';
 import { ServiceError } from '../../errors.ts';
-import type { RunToken } from '../../runtimes/run-tokens.ts';
+import { type RunToken, runEnded } from '../../runtimes/run-tokens.ts';
 import type { RunHost, ToolAction } from '../../runtimes/runtime.ts';
 import type { AnyTool } from '../tool.ts';
 
@@ -89,7 +89,6 @@ async function fenced<T>(host: RunHost, work: (host: RunHost) => Promise<T>): Pr
   try {
     return await work(host);
   } catch (error) {
-    if (error instanceof RunLostError) throw new ServiceError(409, 'run_ended', 'The run has ended, so its tools cannot be used any more.');
-    throw error;
+    throw error instanceof RunLostError ? runEnded() : error;
   }
 }
