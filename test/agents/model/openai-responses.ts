@@ -6,6 +6,7 @@ interface Item {
   role?: string;
   content?: unknown;
   output?: unknown;
+  tools?: unknown;
 }
 
 interface Body {
@@ -15,12 +16,20 @@ interface Body {
   input: string | Item[];
 }
 
-function entriesOf({ type, role, content, output }: Item): Entry[] {
+function entriesOf({ type, role, content, output, tools }: Item): Entry[] {
   if (type === 'function_call_output' || type === 'custom_tool_call_output') return [{ from: 'tool', text: textOf(output) }];
-  if (type === 'function_call' || type === 'custom_tool_call' || role === 'assistant') return [{ from: 'model' }];
+  if (type === 'tool_search_output') return [{ from: 'tool', text: JSON.stringify(tools) }];
+  if (type === 'function_call' || type === 'custom_tool_call' || type === 'tool_search_call' || role === 'assistant')
+    return [{ from: 'model' }];
   const text = textOf(content);
   // Codex describes the machine and the project in messages of the user.
   return role === 'user' && !text.startsWith('<') && !text.startsWith('#') ? [{ from: 'person', text }] : [];
+}
+
+/** Codex offers the tools of MCP servers in namespaces, for which the model searches. */
+function nameOf(tool: string): { name: string; namespace?: string } {
+  const [, namespace, name] = /^(mcp__.+)__(.+)$/.exec(tool) ?? [];
+  return namespace === undefined ? { name: tool } : { namespace, name: name as string };
 }
 
 const itemOf = (reply: Reply) => {
@@ -28,7 +37,16 @@ const itemOf = (reply: Reply) => {
     const content = [{ type: 'output_text', text: reply.text, annotations: [] }];
     return { id: `msg_${reply.id}`, type: 'message', role: 'assistant', status: 'completed', content };
   }
-  const call = { id: `item_${reply.id}`, call_id: `call_${reply.id}`, name: reply.tool, status: 'completed' };
+  if (reply.tool === 'tool_search')
+    return {
+      id: `item_${reply.id}`,
+      type: 'tool_search_call',
+      call_id: `call_${reply.id}`,
+      execution: 'client',
+      status: 'completed',
+      arguments: reply.arguments,
+    };
+  const call = { id: `item_${reply.id}`, call_id: `call_${reply.id}`, ...nameOf(reply.tool), status: 'completed' };
   return typeof reply.arguments === 'string'
     ? { ...call, type: 'custom_tool_call', input: reply.arguments }
     : { ...call, type: 'function_call', arguments: jsonOf(reply.arguments) };

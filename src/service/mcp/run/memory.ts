@@ -44,6 +44,8 @@ export const memoryTools = [
       append: Type.Optional(Type.Boolean({ description: 'Whether to add the text to an existing file, on a new line (default false)' })),
     }),
     readOnly: false,
+    // It can replace what earlier runs have written.
+    destructive: true,
     async run(call, args) {
       const { path: name, content, append = false } = args;
       const notice = `The agent wrote the memory file ${quoted(name)}.`;

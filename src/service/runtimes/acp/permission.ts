@@ -13,11 +13,20 @@ const maxTitleLength = 200;
 const maxPartLength = 20_000;
 
 /** Identifies a tool with its arguments: a decision about one call applies only to calls with an equal fingerprint. */
-export function fingerprintOf({ name, title, input, diffs, paths }: ToolCallState): string {
-  // A call without arguments is identified by its description.
-  const subject = input === undefined ? { name, title, diffs, paths } : { name, input };
+export function fingerprintOf(call: ToolCallState): string {
+  const { id, name, title, input, diffs, paths, texts } = call;
+  // A call without arguments is identified by its description. Without one, a decision applies to no other call.
+  const description = { name, title, diffs, paths, texts, ...(isUndescribed(call) ? { id } : {}) };
+  const subject = input === undefined ? description : { name, input };
   return createHash('sha256').update(stableJson(subject)).digest('hex');
 }
+
+/** Whether the agent reports nothing about a call besides a title: OpenCode does not report the arguments for the tools of MCP servers. */
+const isUndescribed = ({ name, input, diffs, paths, texts }: ToolCallState): boolean =>
+  input === undefined && diffs.length === 0 && paths.length === 0 && texts.join('').trim() === '' && unnamedTools.includes(name);
+
+/** Names of tools whose title does not say what they do, unlike that of a command. */
+const unnamedTools = ['other', 'tool'];
 
 /** JSON with sorted keys, so that equal values are equal texts. */
 function stableJson(value: unknown, indentation?: number): string {
@@ -44,6 +53,7 @@ export function permissionRequest(
     ...(isLasting
       ? ['The agent offers no permission for a single execution. If you approve, it might not ask again for calls like this.']
       : []),
+    ...(isUndescribed(call) ? ['The agent does not report the arguments of this call.'] : []),
     `Tool: ${call.name}`,
     ...call.texts.filter((text) => text.trim() !== '').map((text) => truncate(text)),
     ...subject,

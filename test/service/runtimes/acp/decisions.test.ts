@@ -38,6 +38,13 @@ describe('the request for a permission', () => {
     });
   });
 
+  it('says so if the agent reports nothing but a title', () => {
+    const undescribed = { ...call, name: 'other', title: 'aops_remember', input: undefined };
+    expect(permissionRequest(undescribed, [option('allow_once')], { title: 'aops_remember' }).description).toContain(
+      'The agent does not report the arguments of this call.',
+    );
+  });
+
   it.each([
     ['Edit files', ['a.ts', 'b.ts'], 'Edit files: a.ts, b.ts'],
     ['Edit a.ts', ['a.ts'], 'Edit a.ts'],

@@ -161,5 +161,16 @@ describe('the fingerprint of a tool call', () => {
   it('depends on the changes if the agent reports no arguments', () => {
     const edit = { ...call, input: undefined, diffs: [{ path: 'a', diff: '+1' }] };
     expect(fingerprintOf({ ...edit, diffs: [{ path: 'a', diff: '+2' }] })).not.toBe(fingerprintOf(edit));
+    const described = { ...call, input: undefined, texts: ['{"path":"a"}'] };
+    expect(fingerprintOf({ ...described, texts: ['{"path":"b"}'] })).not.toBe(fingerprintOf(described));
+    expect(fingerprintOf({ ...described, id: '2' })).toBe(fingerprintOf(described));
+  });
+
+  it('is different for each call if the agent reports nothing but a title', () => {
+    const undescribed = { ...call, name: 'other', title: 'aops_remember', input: undefined };
+    expect(fingerprintOf({ ...undescribed, id: '2' })).not.toBe(fingerprintOf(undescribed));
+    // The title of a command is the command.
+    const command = { ...undescribed, name: 'execute', title: 'npm test' };
+    expect(fingerprintOf({ ...command, id: '2' })).toBe(fingerprintOf(command));
   });
 });
