@@ -24,6 +24,8 @@ class Failed extends Error {
  * - `aops(...args)` resolves to the exit code; `must(...args)` ends the demonstration unless it is 0;
  * - `into(file, ...args)` is `must` with the output in a file; `begin(file, ...args)` keeps the command running until `stop()`, which acts like Ctrl-C;
  * - `read(...args)` is not shown, and resolves to the output;
+ * - `mustGiven(input, ...args)` is `must` with a text on standard input;
+ * - `shell(command)` runs another command and resolves to what it printed; `cd(folder)` changes the folder of all later commands;
  * - `until(what, look)` polls for at most a minute, until `look` resolves to something other than false or undefined.
  */
 export async function demonstrate(demo) {
@@ -43,7 +45,8 @@ export async function demonstrate(demo) {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', interrupt);
 
   const shown = (args) => args.map((arg) => (/^[\w./@=:-]+$/.test(arg) ? arg : `'${arg}'`)).join(' ');
-  const start = (args, stdio) => spawn(process.execPath, [launcher, ...args], { env, stdio });
+  let cwd;
+  const start = (args, stdio) => spawn(process.execPath, [launcher, ...args], { env, cwd, stdio });
   const ended = (child) =>
     new Promise((resolve, reject) => {
       child.once('error', reject);
@@ -59,6 +62,34 @@ export async function demonstrate(demo) {
   async function must(...args) {
     const code = await aops(...args);
     if (code !== 0) throw new Failed(code);
+  }
+
+  async function mustGiven(input, ...args) {
+    if (interrupted) throw new Failed(130);
+    console.error(`\n$ aops ${shown(args)}`);
+    const child = start(args, ['pipe', 'inherit', 'inherit']);
+    // A command that fails before it has read its input explains why.
+    child.stdin.on('error', () => undefined).end(input);
+    const code = await ended(child);
+    if (code !== 0) throw new Failed(code);
+  }
+
+  async function shell(command) {
+    if (interrupted) throw new Failed(130);
+    console.error(`\n$ ${command}`);
+    const child = spawn('/bin/sh', ['-c', command], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+      process.stdout.write(chunk);
+    });
+    await ended(child);
+    return text;
+  }
+
+  function cd(folder) {
+    console.error(`\n$ cd ${folder}`);
+    cwd = folder;
   }
 
   const background = new Set();
@@ -104,7 +135,7 @@ export async function demonstrate(demo) {
 
   let code = 1;
   try {
-    code = (await demo({ aops, must, into, begin, read, until, home })) ?? 0;
+    code = (await demo({ aops, must, mustGiven, into, begin, read, until, shell, cd, home })) ?? 0;
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     code = error.code;

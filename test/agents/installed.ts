@@ -40,6 +40,8 @@ async function sessionFile(folder: string, end: string): Promise<string | undefi
 }
 
 const modules = path.join(import.meta.dirname, 'node_modules');
+/** The folder with their programs, for the search path. */
+export const agentPrograms = path.join(modules, '.bin');
 /** Not the key of anything; tests can look for it in places where keys must not appear. */
 export const modelKey = 'loopback-model-key';
 

@@ -1,12 +1,16 @@
-import { spawn } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { readdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { chromium, describeWithChromium } from '../support/chromium.ts';
 import { cleanEnvironment } from '../support/clean-environment.ts';
-import { project } from '../support/machine.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { kill, project } from '../support/machine.ts';
+import { keys, Screen } from '../support/screen.ts';
+import { afterTest, temporaryFolder } from '../support/temporary.ts';
+
+const execute = promisify(execFile);
 
 /** Runs the demo of an example without a person. `left` is what remains in its folder for temporary files. */
 async function demonstrate(example: string, argv: readonly string[] = [], environment: Record<string, string> = {}) {
@@ -36,6 +40,57 @@ it('completes the main scenario without a person, shows the output of the run, a
     stdout: expect.stringContaining('# Invoices of the day'),
     left: [],
   });
+});
+
+it('lets an agent fix a failing test without a person, and applies the change', async () => {
+  const { code, stdout, stderr, left } = await demonstrate('failing-test', ['example']);
+  expect({ code, left }, stderr).toEqual({ code: 0, left: [] });
+  expect(stdout).toMatch(/^not ok 3 - ships orders of 50 EUR free of charge\n# pass 3\n# fail 1$/m);
+  expect(stdout).toMatch(/^› Approved: Edit src\/shipping\.js$/m);
+  expect(stdout).toMatch(/^- {2}return total > freeFrom \? 0 : 490;\n\+ {2}return total >= freeFrom \? 0 : 490;$/m);
+  expect(stdout).toMatch(/^Files\tsrc\/shipping\.js\n# pass 4\n# fail 0$/m);
+});
+
+/** The demo of an agent on a terminal, when it asks for permission. Its folder for temporary files is `temporary`. */
+async function askedOnTerminal() {
+  const temporary = await temporaryFolder();
+  const demo = path.join(project, 'examples', 'failing-test', 'demo.js');
+  const env = { ...cleanEnvironment(), TMPDIR: temporary };
+  const screen = new Screen(process.execPath, [demo, 'example'], { cwd: temporary, env, columns: 80 });
+  afterTest(() => kill(screen.pid, 'SIGINT'));
+  for (const step of ['$ aops local up', '$ aops agents create', '$ aops runs start', '+  return total >= freeFrom ? 0 : 490;'])
+    await screen.shows(step);
+  await screen.asks('Leave it pending');
+  return { screen, temporary };
+}
+
+it('changes nothing if a person denies it at the terminal', async () => {
+  const { screen, temporary } = await askedOnTerminal();
+  screen.type(keys.down, keys.down, keys.enter);
+  await screen.shows('I changed nothing.');
+  await screen.shows('The agent changed nothing, so the test still fails.');
+  expect(await screen.exit).toBe(0);
+  expect(screen.text).not.toContain('sandbox apply');
+  expect(await readdir(temporary)).toEqual([]);
+});
+
+it('leaves nothing behind when Ctrl-C is pressed while the agent waits for permission', async () => {
+  const { screen, temporary } = await askedOnTerminal();
+  screen.type(keys.ctrlC);
+  await screen.shows('Stopped the local service');
+  expect(await screen.exit).toBe(130);
+  expect(await readdir(temporary)).toEqual([]);
+});
+
+it('explains how to install a real agent that was requested', async () => {
+  // Neither agents nor bubblewrap are on the search path, so the service is started again without containment.
+  const programs = await temporaryFolder();
+  for (const program of ['node', 'git', 'grep'])
+    await symlink((await execute('/bin/sh', ['-c', `command -v ${program}`])).stdout.trim(), path.join(programs, program));
+  const { code, stderr, left } = await demonstrate('failing-test', ['claude'], { PATH: programs });
+  expect({ code, left }, stderr).toEqual({ code: 2, left: [] });
+  expect(stderr).toContain('$ aops local up --ephemeral --exec host');
+  expect(stderr).toContain('error: Claude Agent is not installed. To install it, run `npm install --global');
 });
 
 it('leaves nothing behind when its output is not read to the end', async () => {
