@@ -2,23 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { eventually } from '../support/eventually.ts';
-import { kill, Machine, type Started } from '../support/machine.ts';
-import { isAlive } from '../support/processes.ts';
+import { Machine, type Started } from '../support/machine.ts';
 
 /** Each test has a separate machine with a service, so that services are killed independently. */
 async function startMachine(): Promise<Machine> {
   const machine = await Machine.create();
   expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
   return machine;
-}
-
-/** Kills the service like a power cut, and waits until it has ended. */
-async function killService(machine: Machine): Promise<void> {
-  const pid = await machine.servicePid();
-  if (pid === undefined) throw new Error('no service was started');
-  kill(pid, 'SIGKILL');
-  await eventually('the service has ended', () => !isAlive(pid));
-  expect(await machine.json('local', 'status')).toMatchObject({ running: false, url: null, pid: null });
 }
 
 const cat = async (machine: Machine, run: string, file: string): Promise<string> =>
@@ -40,7 +30,7 @@ describe.concurrent('kill -9 of the service', () => {
     );
     const run = await machine.startRun('long', '--message', 'message');
     await eventually('the command runs', async () => (await cat(machine, run, 'steps.log')) === 'before\nlong\n');
-    await killService(machine);
+    await machine.killService();
     await machine.file('gate', '');
     expect(await machine.aops('local', 'up', '--exec', 'host')).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
 
@@ -70,7 +60,7 @@ describe.concurrent('kill -9 of the service', () => {
       'waiting',
     );
     const killedAt = Date.now();
-    await killService(machine);
+    await machine.killService();
     expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
 
     expect((await machine.getRun(askingRun)).pending_human_request?.id).toBe(request.id);
@@ -88,7 +78,7 @@ describe.concurrent('kill -9 of the service', () => {
     const machine = await startMachine();
     await machine.agent('quick', '- exec: { run: "echo x >> once.log" }');
     const run = await machine.startRun('quick', '--idempotency-key', 'once');
-    await killService(machine);
+    await machine.killService();
     expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
     expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
     const repeatFinished = await machine.aops('runs', 'start', '--agent', 'quick', '--idempotency-key', 'once', '-o', 'id');
@@ -110,7 +100,7 @@ describe.concurrent('kill -9 of the service', () => {
     const keys = Array.from({ length: 300 }, (_, number) => `k${number}`);
     const attempts = keys.map((key) => create(key).catch(() => undefined));
     await Promise.race(attempts);
-    await killService(machine);
+    await machine.killService();
     const answers = await Promise.all(attempts);
     expect((await machine.aops('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
     for (const [index, key] of keys.entries()) {
@@ -132,7 +122,7 @@ describe.concurrent('kill -9 of the service', () => {
     const inbox = machine.start('aops', ['inbox', '--watch', '-o', 'ndjson']);
     await watcher.says('human_request.pending');
     await inbox.says('human_request.pending');
-    await killService(machine);
+    await machine.killService();
     expect((await machine.aops('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
     const { code, stdout } = await watcher.finished;
@@ -160,7 +150,7 @@ describe.concurrent('a run that is watched while its service is killed, stopped 
     const watchers = [follow(), follow()];
     for (const text of ['m3', 'm9']) {
       for (const watcher of watchers) await watcher.says(`"text_content":"${text}"`);
-      await killService(machine);
+      await machine.killService();
       expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
     }
     for (const watcher of watchers) await watcher.says('"text_content":"m15"');

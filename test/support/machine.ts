@@ -128,6 +128,16 @@ export class Machine {
     return state === undefined ? undefined : (JSON.parse(state) as { pid: number }).pid;
   }
 
+  /** Kills the local service like a power cut, and waits until it has ended. */
+  async killService(): Promise<void> {
+    const pid = await this.servicePid();
+    if (pid === undefined) throw new Error('no service was started');
+    kill(pid, 'SIGKILL');
+    await eventually('the service has ended', () => !isAlive(pid));
+    const { running, url, pid: owner } = await this.json<Record<string, unknown>>('local', 'status');
+    if (running !== false || url !== null || owner !== null) throw new Error('the service is still reported as running');
+  }
+
   /** Creates an agent with these steps (YAML list items), and returns its name. */
   async agent(name: string, steps: string): Promise<string> {
     const file = await this.file(`${name}.yaml`, `version: 1\nsteps:\n${steps.trim().replace(/^/gm, '  ')}\n`);
