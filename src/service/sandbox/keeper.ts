@@ -11,24 +11,33 @@ import type { Readable, Writable } from 'node:stream';
 export interface Keeper {
   /** Sets the group to kill and the folder to remove if the service dies. */
   keep(group: number, folder?: string): void;
+  /** Sets a word without spaces; if the service dies, processes whose environment contains it are killed as well. Only on Linux. */
+  mark(word: string): void;
   /** Sends a signal to the group, or to another one; `0` only checks. Returns false when the group has no members any more. */
   signal(name: 'TERM' | 'KILL' | '0', otherGroup?: number): Promise<boolean>;
   /** Ends the keeper, which sends no more signals. */
   dismiss(): void;
 }
 
-// Input lines: "keep GROUP FOLDER", "send SIGNAL [GROUP]", "dismiss". Output: a line for every signal, whether the group exists.
+// Input lines: "keep GROUP FOLDER", "mark WORD", "send SIGNAL [GROUP]", "dismiss". Output: a line for every signal, whether the group exists.
 const script = `
 group=
 folder=
+marker=
 while read -r word value rest; do
   case $word in
     keep) group=$value folder=$rest ;;
+    mark) marker=$value ;;
     send) to=\${rest:-$group}; if [ -n "$to" ] && kill -s "$value" -- "-$to" 2>/dev/null; then echo yes; else echo no; fi ;;
     dismiss) exit 0 ;;
   esac
 done
 if [ -n "$group" ]; then kill -s KILL -- "-$group" 2>/dev/null; fi
+if [ -n "$marker" ]; then
+  for place in /proc/[0-9]*; do
+    if command -p grep -Fqs -e "$marker" "$place/environ"; then kill -s KILL "\${place#/proc/}" 2>/dev/null; fi
+  done
+fi
 if [ -n "$folder" ]; then command -p rm -rf -- "$folder"; fi
 `;
 
@@ -49,6 +58,7 @@ export async function startKeeper(): Promise<Keeper> {
   createInterface({ input: child.stdout as Readable }).on('line', (line) => waiters.shift()?.(line === 'yes'));
   return {
     keep: (group, folder = '') => void input.write(`keep ${group} ${folder}\n`),
+    mark: (word) => void input.write(`mark ${word}\n`),
     signal: (name, otherGroup) =>
       new Promise((resolve) => {
         if (isGone) return resolve(false);

@@ -2,6 +2,7 @@
  * The interface between the programs that runs start (commands of `exec` steps, agents) and their confinement: a request contains what a
  * program needs, and a launcher returns what to spawn so that the program gets no more than that.
  */
+import { markerName, newMarker } from './strays.ts';
 
 /** `contained`: confined as demonstrated at the start; `host`: as the user of the service, without confinement; `off`: not at all. */
 export type ExecLevel = 'contained' | 'host' | 'off';
@@ -82,6 +83,8 @@ export interface Launch {
   cgroups: readonly string[];
   /** A temporary folder that is removed if the service dies. */
   folder?: string;
+  /** The value of the variable that marks the program and everything that it starts, at the level `host`. */
+  marker?: string;
   /** How the program reaches the endpoint that was requested. */
   endpoint?: ProgramEndpoint;
   /** Ends the connections of the program, and removes what was created for it. */
@@ -96,13 +99,14 @@ export interface Launcher {
   prepare(request: LaunchRequest): Promise<Launch>;
 }
 
-/** The level `host`: spawns the program itself. */
+/** The level `host`: spawns the program itself, with a variable by which its processes are found. */
 export const hostLauncher: Launcher = {
   level: 'host',
   refusal: () => undefined,
   async prepare({ program, args, environment, directory, endpoint }) {
+    const marker = newMarker();
     return {
-      ...{ level: 'host', program, args, environment, directory, cgroups: [] },
+      ...{ level: 'host', program, args, environment: { ...environment, [markerName]: marker }, directory, cgroups: [], marker },
       ...(endpoint === undefined ? {} : { endpoint }),
       release: async () => undefined,
     };

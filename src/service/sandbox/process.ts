@@ -1,7 +1,7 @@
 /**
  * Starts a program that a launcher prepared, as the leader of its own process group. It does not start before a keeper
- * watches it; after `close`, no process of its group is running (at the level `contained`, no process that it started at all); and it ends
- * when the service ends, whatever happens.
+ * watches it; after `close`, no process of its group is running (at the level `contained`, no process that it started at all; at the level
+ * `host` on Linux, none that still has its environment); and it ends when the service ends, whatever happens.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
@@ -10,6 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 import { type Keeper, startKeeper } from './keeper.ts';
 import type { Launch } from './launch.ts';
+import { killStrays } from './strays.ts';
 
 /** How a program ended. One of the two is null. */
 export interface Exit {
@@ -82,6 +83,7 @@ function supervise(launch: Launch, child: ChildProcess, keeper: Keeper): Started
   // Callers that await the exit get the error, but they do not have to.
   exit.catch(() => undefined);
   write((child.stdio as readonly unknown[])[5], launch.secretInput ?? '');
+  if (launch.marker !== undefined) keeper.mark(launch.marker);
   if (child.pid !== undefined) keeper.keep(child.pid, launch.folder);
   // The program can start only now: from here on, it ends with the service, whatever happens.
   write(child.stdio[3], 'go\n');
@@ -118,6 +120,7 @@ async function close(launch: Launch, keeper: Keeper, group: number | undefined, 
     // When it ends, everything in the sandbox ends, but only after the group has ended.
     if (firstProcess !== undefined) await firstProcess.waitForEnd(killLimit);
     else if (hadMembers && group !== undefined) await waitForGroup(keeper, group, killLimit);
+    if (launch.marker !== undefined) await killStrays(launch.marker);
   } finally {
     keeper.dismiss();
     await launch.release();

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
 import { runPromptly } from '../../support/promptly.ts';
+import { itNeeding, needsLinux } from '../../support/requirements.ts';
 
 let root: string;
 let sandbox: Sandbox;
@@ -60,7 +61,7 @@ describe('exec', () => {
       const names = stdout.split('\n').map((line) => line.split('=')[0]);
       // The shell itself sets PWD, and some shells SHLVL, OLDPWD and _.
       const ownNames = names.filter((name) => name && !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name));
-      expect(ownNames.sort()).toEqual(['HOME', 'LANG', 'PATH', 'TMPDIR']);
+      expect(ownNames.sort()).toEqual(['AOPS_PROGRAM_ID', 'HOME', 'LANG', 'PATH', 'TMPDIR']);
       expect(stdout).toContain(`HOME=${sandbox.directory}\n`);
     } finally {
       delete process.env.AOPS_TEST_SECRET;
@@ -118,6 +119,25 @@ describe('exec', () => {
     const result = await runPromptly(() => run('sleep 30 & echo $!'), 1_000);
     expect(result.exitCode).toBe(0);
     await expectGone(Number(result.stdout));
+  });
+
+  itNeeding(needsLinux, 'kills daemons in sessions of their own, and what those have started', async () => {
+    const daemon = `setsid sh -c 'setsid sleep 30 & echo $! $$ > pids; wait' >/dev/null 2>&1 </dev/null &`;
+    const result = await runPromptly(() => run(`${daemon} while [ ! -s pids ]; do sleep 0.01; done; cat pids`), 1_000);
+    const pids = result.stdout.trim().split(' ').map(Number);
+    expect(pids).toHaveLength(2);
+    for (const pid of pids) await expectGone(pid);
+  });
+
+  itNeeding(needsLinux, 'leaves daemons of other commands running', async () => {
+    const other = run(`setsid sh -c 'echo $$ > other; sleep 30' & while [ ! -e end ]; do sleep 0.01; done`);
+    while (!(await sandbox.read('other', 20).catch(() => undefined))?.bytes.length);
+    const pid = Number((await sandbox.read('other', 20)).bytes.toString());
+    await run('true');
+    expect(await isAlive(pid)).toBe(true);
+    await sandbox.write('end', Buffer.from(''));
+    await other;
+    await expectGone(pid);
   });
 
   it('rejects with the reason when aborted, before or while it runs', async () => {

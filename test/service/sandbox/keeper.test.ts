@@ -9,6 +9,8 @@ import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startKeeper } from '../../../src/service/sandbox/keeper.ts';
 import { eventually } from '../../support/eventually.ts';
+import { isAlive } from '../../support/processes.ts';
+import { itNeeding, needsLinux } from '../../support/requirements.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -23,7 +25,7 @@ it('reports that there is no group before one is set', async () => {
   keeper.dismiss();
 });
 
-it('kills a running command when the service is killed', async () => {
+itNeeding(needsLinux, 'kills a running command and its daemon when the service is killed', async () => {
   const sandboxModule = path.resolve(import.meta.dirname, '../../../src/service/sandbox/sandbox.ts');
   const launchModule = path.resolve(import.meta.dirname, '../../../src/service/sandbox/launch.ts');
   const source = path.join(folder, 'service.ts');
@@ -33,7 +35,8 @@ it('kills a running command when the service is killed', async () => {
     `import { SandboxStore } from ${JSON.stringify(sandboxModule)};
 import { hostLauncher as launcher } from ${JSON.stringify(launchModule)};
 const sandbox = await new SandboxStore(${JSON.stringify(folder)}).create('s1');
-await sandbox.exec('echo $$ > pid; kill -KILL $PPID; while :; do sleep 1; done', { launcher, timeoutMs: 60000, outputLimit: 10, signal: new AbortController().signal });`,
+const daemon = "setsid sh -c 'echo $$ > daemon; while :; do sleep 1; done' & while [ ! -s daemon ]; do sleep 0.01; done; ";
+await sandbox.exec(daemon + 'echo $$ > pid; kill -KILL $PPID; while :; do sleep 1; done', { launcher, timeoutMs: 60000, outputLimit: 10, signal: new AbortController().signal });`,
   );
 
   const bundle = await rolldown({ input: source, platform: 'node', logLevel: 'silent' });
@@ -42,10 +45,10 @@ await sandbox.exec('echo $$ > pid; kill -KILL $PPID; while :; do sleep 1; done',
   // The command kills the service, which is its parent; then only the keeper can end the command.
   const error = await promisify(execFile)(process.execPath, [built]).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ signal: 'SIGKILL' });
-  const pid = Number(await readFile(path.join(folder, 's1', 'workspace', 'pid'), 'utf8'));
-  const state = async () =>
-    (await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: '' }))).stdout.trim();
-  await eventually('the command is gone', async () => ['', 'Z'].includes((await state()).charAt(0)), 5_000);
+  for (const name of ['pid', 'daemon']) {
+    const pid = Number(await readFile(path.join(folder, 's1', 'workspace', name), 'utf8'));
+    await eventually(`the process in ${name} has ended`, async () => !isAlive(pid), 5_000);
+  }
 });
 
 it('removes a folder when the service dies, but not when it is dismissed', async () => {

@@ -5,6 +5,7 @@ import type { Run } from '../../../../src/interface/types.ts';
 import { misbehaving } from '../../../agents/installed.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { isAlive } from '../../../support/processes.ts';
+import { itNeeding, needsLinux } from '../../../support/requirements.ts';
 import { afterTest } from '../../../support/temporary.ts';
 import { AgentMachine, processesIn } from '../../helpers/agent-machine.ts';
 
@@ -78,7 +79,14 @@ describe('a run of an agent', () => {
     const [text] = await machine.texts(run);
     const { cwd, names } = JSON.parse(text as string) as { cwd: string; names: string[] };
     expect(cwd).toBe(machine.workspace(run));
-    expect(names.filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name))).toEqual(['COLOUR', 'HOME', 'LANG', 'PATH', 'TMPDIR']);
+    expect(names.filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name))).toEqual([
+      'AOPS_PROGRAM_ID',
+      'COLOUR',
+      'HOME',
+      'LANG',
+      'PATH',
+      'TMPDIR',
+    ]);
   });
 
   it('asks the questions of a form', async () => {
@@ -270,6 +278,13 @@ describe('an agent that fails', () => {
     const { machine, run } = await runOf('child');
     const pid = Number(readFileSync(machine.file(run, 'child.pid'), 'utf8'));
     await eventually('the end of the process', () => !isAlive(pid));
+  });
+
+  itNeeding(needsLinux, 'cannot leave a daemon with its own session behind', async () => {
+    const { machine, run } = await runOf('daemon');
+    expect(run).toMatchObject({ status: 'completed', error: null });
+    const pid = Number(readFileSync(machine.file(run, 'daemon.pid'), 'utf8'));
+    await eventually('the end of the daemon', () => !isAlive(pid));
   });
 });
 
