@@ -58,7 +58,10 @@ export class PassRendering {
 
   async #renderInThread(step: string, request: Parameters<RenderPool['render']>[0]): Promise<Record<string, unknown>> {
     const usedTime = this.#usedTime;
-    if (usedTime.step !== step) Object.assign(usedTime, { step, ofStep: 0 });
+    if (usedTime.step !== step) {
+      usedTime.step = step;
+      usedTime.stepTime = 0;
+    }
     const stepRemaining = this.#limits.step - usedTime.stepTime;
     const passRemaining = this.#limits.pass - usedTime.passTime;
     const limitName = stepRemaining <= passRemaining ? 'step' : 'pass';
