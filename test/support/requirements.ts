@@ -12,7 +12,8 @@ export const needsProgram = (program: string, args: readonly string[]): Missing 
 
 export const needsPosix: Missing = process.platform === 'win32' ? 'Windows has no POSIX file modes, links and limits' : undefined;
 
-export const needsLinux: Missing = process.platform === 'linux' ? undefined : 'only Linux shows the environment and the limits of processes';
+export const needsLinux: Missing =
+  process.platform === 'linux' ? undefined : 'only Linux shows the environment and the limits of processes';
 
 export const needsRoot: Missing = process.getuid?.() === 0 ? undefined : 'the tests do not run as root';
 

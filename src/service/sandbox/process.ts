@@ -4,12 +4,12 @@
  * `host` on Linux, none that still has its environment); and it ends when the service ends, whatever happens.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 import { type Keeper, startKeeper } from './keeper.ts';
 import type { Launch } from './launch.ts';
+import { hasRunningMember, processState } from './process-table.ts';
 import { killStrays } from './strays.ts';
 
 /** How a program ended. One of the two is null. */
@@ -120,7 +120,7 @@ async function close(launch: Launch, keeper: Keeper, group: number | undefined, 
     // When it ends, everything in the sandbox ends, but only after the group has ended.
     if (firstProcess !== undefined) await firstProcess.waitForEnd(killLimit);
     else if (hadMembers && group !== undefined) await waitForGroup(keeper, group, killLimit);
-    if (launch.marker !== undefined) await killStrays(launch.marker);
+    if (launch.marker !== undefined) await killStrays(launch.marker, keeper);
   } finally {
     keeper.dismiss();
     await launch.release();
@@ -131,14 +131,6 @@ async function close(launch: Launch, keeper: Keeper, group: number | undefined, 
 async function waitForGroup(keeper: Keeper, group: number, limit: number): Promise<void> {
   const deadline = performance.now() + limit;
   while (performance.now() < deadline && (await keeper.signal('0')) && (await hasRunningMember(group))) await delay(2);
-}
-
-/** Whether a group has a process that is not a zombie; true where that is unknown. */
-async function hasRunningMember(group: number): Promise<boolean> {
-  const names = await readdir('/proc').catch(() => undefined);
-  if (names === undefined) return true;
-  const states = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((name) => processState(Number(name))));
-  return states.some((state) => state?.group === group && state.isRunning);
 }
 
 /** Sends SIGTERM to the group, and SIGKILL to the remaining processes after the grace period. */
@@ -200,15 +192,6 @@ function firstOf(report: Readable, keeper: Keeper): FirstProcess {
 /** Whether a process exists and is not a zombie. */
 async function isRunning(pid: number | undefined): Promise<boolean> {
   return pid !== undefined && (await processState(pid))?.isRunning === true;
-}
-
-/** The state of a process, from proc(5); undefined if it does not exist. */
-async function processState(pid: number): Promise<{ isRunning: boolean; group: number } | undefined> {
-  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  if (status === undefined) return undefined;
-  // "pid (name) state parent group ..."; the name can contain anything.
-  const [state = '', , group] = status.slice(status.lastIndexOf(')') + 2).split(' ');
-  return { isRunning: !/[ZX]/.test(state), group: Number(group) };
 }
 
 /** Restores the signal: bubblewrap reports a program that a signal has terminated with exit code 128 plus the signal's number. */

@@ -3,8 +3,8 @@
  * the environment of the program, which contains a variable that no other program has. Only Linux shows the environment of a process.
  */
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import process from 'node:process';
+import type { Keeper } from './keeper.ts';
+import { processesWith, processState } from './process-table.ts';
 
 /** The variable that marks a program and everything that it starts. */
 export const markerName = 'AOPS_PROGRAM_ID';
@@ -15,34 +15,15 @@ export const newMarker = (): string => randomUUID();
 /** How many times to search: processes can start others during a search. */
 const maxSearches = 50;
 
-/** Kills all processes whose environment contains the marker. Processes that changed their environment are not found. */
-export async function killStrays(marker: string): Promise<void> {
-  if (process.platform !== 'linux') return;
+/**
+ * Kills all processes whose environment contains the marker, with their groups: the program started those as well, because it could not
+ * leave its session without creating groups of its own. Processes that changed their environment and their group are not found.
+ */
+export async function killStrays(marker: string, keeper: Keeper): Promise<void> {
   for (let search = 0; search < maxSearches; search++) {
-    const strays = await markedProcesses(`${markerName}=${marker}`);
+    const strays = await processesWith(`${markerName}=${marker}`);
     if (strays.length === 0) return;
-    for (const stray of strays) kill(stray);
-  }
-}
-
-/** Processes of other users and those that have ended show no environment. */
-async function markedProcesses(variable: string): Promise<number[]> {
-  const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const isMarked = await Promise.all(
-    names.map((name) =>
-      readFile(`/proc/${name}/environ`, 'latin1').then(
-        (text) => text.split('\0').includes(variable),
-        () => false,
-      ),
-    ),
-  );
-  return names.filter((_, index) => isMarked[index]).map(Number);
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended in the meantime.
+    const groups = (await Promise.all(strays.map(processState))).map((state) => state?.group);
+    for (const group of new Set(groups)) if (group !== undefined && group > 1) await keeper.signal('KILL', group);
   }
 }
