@@ -1,186 +1,128 @@
-/** Attempts to break out of a sandbox, as the user of the tests and, if that is root, also as another user. */
-import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, chown, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+/** Attempts to break out, at each level, as the user of the tests and, if that is root, also as another user. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
-import { promisify } from 'node:util';
-import { rolldown } from 'rolldown';
 import { beforeAll, expect, it } from 'vitest';
-import { listening, needsContainment } from '../../support/contained.ts';
-import { describeNeeding, itNeeding, type Missing } from '../../support/requirements.ts';
-import { temporaryFolder, whenDone } from '../../support/temporary.ts';
-import type { Order, Orders, Outcome } from './escape-driver.ts';
+import { listening } from '../../support/contained.ts';
+import { isAlive } from '../../support/processes.ts';
+import { describeNeeding, itNeeding, needsLinux, needsProgram } from '../../support/requirements.ts';
+import { whenDone } from '../../support/temporary.ts';
+import { commandLines, type DriverUser, drive, ownerOf, type Stage, stageFor, users } from './drive.ts';
+import { type Attempt, attemptsIn, type Scene } from './escape-attempts.ts';
+import type { Order, Outcome } from './escape-driver.ts';
 
-const mebibyte = 1024 * 1024;
-const isRoot = process.getuid?.() === 0;
-const nobody = 65_534;
-const users: [name: string, uid: number | undefined, missing: Missing][] = [
-  ['the user of the tests', undefined, needsContainment],
-  ['another user than root', nobody, isRoot ? needsContainment : 'the tests do not run as root'],
-];
-/** Only a control group limits the number of processes of root. */
-const hasProcessGroups = existsSync('/sys/fs/cgroup/pids/cgroup.procs') || existsSync('/sys/fs/cgroup/cgroup.controllers');
-const needsProcessLimit = (owner: number): Missing =>
-  owner === 0 && !hasProcessGroups ? 'this machine has no control groups, which alone limit the processes of root' : undefined;
+const needsTerminal = needsProgram('script', ['--version']);
+const secret = 'secret-in-the-environment';
+const files = {
+  token: 'secret of the owner',
+  'sandboxes/other/workspace/secret.txt': 'secret of another run',
+};
 
-/** The arguments of all processes of this machine. */
-function processes(): string[] {
-  return readdirSync('/proc').flatMap((name) => {
-    try {
-      return /^\d+$/.test(name) ? [readFileSync(`/proc/${name}/cmdline`, 'utf8')] : [];
-    } catch {
-      return [];
-    }
-  });
+/** Prints the number of each attempt that succeeds. */
+const orderFor = (attempts: readonly Attempt[]): Order => ({
+  command: attempts.map(({ command }, index) => `if ( ${command} ) >/dev/null; then echo ${index}; fi`).join('\n'),
+});
+
+const connect = (target: string): Order => ({
+  command: `"$(command -v node)" -e 'const socket = require("node:net").connect(${target}); socket.on("connect", () => { console.log("connected"); process.exit(); }).on("error", (error) => console.log(error.code));'`,
+});
+
+interface Setting {
+  stage: Stage;
+  attempts: Record<string, Attempt[]>;
+  bystander: number;
+  connections: () => number;
+  outcomes: Record<string, Outcome>;
 }
 
-const connect = (target: string): string =>
-  `"$(command -v node)" -e 'const socket = require("node:net").connect(${target}); socket.on("connect", () => { console.log("connected"); process.exit(); }).on("error", (error) => console.log(error.code));'`;
+/** A process of the user that has nothing to do with the service. */
+async function startBystander({ uid }: DriverUser, folder: string): Promise<number> {
+  const identity = uid === undefined ? {} : { uid, gid: uid };
+  const child = spawn('sleep', ['600'], { ...identity, cwd: folder, env: { PATH: process.env.PATH ?? '' }, stdio: 'ignore' });
+  await once(child, 'spawn');
+  whenDone(async () => void child.kill('SIGKILL'));
+  return child.pid as number;
+}
 
-/** Each writes ESCAPED if something succeeds that must not. */
-function attempts({ data, folder, port, uid }: { data: string; folder: string; port: number; uid: number }): Record<string, Order> {
-  const escaped = (command: string): string => `if ${command}; then echo ESCAPED: '${command.replaceAll("'", '')}'; fi`;
-  const each = (...commands: string[]): Order => ({ command: commands.map(escaped).join('\n') });
-  return {
-    'reading files of other runs': each(`cat ${data}/sandboxes/other/workspace/secret.txt`, `ls ${data}/sandboxes | grep -v own`),
-    'reading the data directory': each(
-      `cat ${data}/token`,
-      `ls ${data} | grep -v -e contained -e sandboxes`,
-      `cat ${data}/contained/passwd`,
-    ),
-    'reading accounts and homes': each(
-      'cat /etc/shadow',
-      'ls /root',
-      'ls /home',
-      'cat /etc/ssh/ssh_host_ed25519_key',
-      'ls /var',
-      `ls ${folder}/socket`,
-    ),
-    // The data directory is in /tmp here, so that a file in it is only created in the /tmp of the sandbox. Another test checks the host.
-    'writing outside': each(
-      `touch ${data}/escaped && false`,
-      ...['/', '/usr', '/etc', '/proc/sys/kernel', `${data}/sandboxes/other`, '/dev', '/run'].map((place) => `touch ${place}/escaped`),
-      'cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern',
-      'echo 1 > /proc/sys/vm/drop_caches',
-      'sh -c "echo x >> /proc/1/exe"',
-    ),
-    'following links in the workspace': each(
-      `ln -sf ${data}/token link && cat link`,
-      'ln -sfn / root && ls root/home',
-      `ln -sfn ../../other other && cat other/workspace/secret.txt`,
-      `mv ../workspace ../moved`,
-      `ln -f ${data}/token hard`,
-    ),
-    'connecting to the service': { command: connect(`${port}, "127.0.0.1"`) },
-    'connecting to a Unix socket in a file': { command: connect(JSON.stringify(path.join(folder, 'socket'))) },
-    'connecting to an abstract Unix socket': { command: connect(`"\\0aops-escape-${uid}"`) },
-    'reaching another network': { command: connect('80, "1.1.1.1"') },
-    'mounting and namespaces': each(
-      'mount -t tmpfs none /tmp',
-      'mount -o remount,rw /usr',
-      'umount /proc',
-      'unshare -Ur true',
-      'chroot / true',
-    ),
-    'seeing other processes': each(
-      `kill -0 ${process.pid}`,
-      `grep -q [v]itest /proc/[0-9]*/cmdline`,
-      'test $(ls -d /proc/[0-9]* | wc -l) -gt 10',
-    ),
-    'gaining rights': {
-      command:
-        'cp /bin/sh mine && chmod 4755 mine && ./mine -p -c "grep -E ^Cap /proc/self/status"; grep NoNewPrivs /proc/self/status; su -c id; rm -f mine',
-    },
-    'leaving a daemon': { command: `setsid sh -c 'sleep 4242.${uid}' >/dev/null 2>&1 </dev/null & sleep 0.2; echo done` },
-    'starting many processes': {
-      command: 'i=0; while [ $i -lt 200 ]; do sleep 30 & i=$((i+1)); done; echo ESCAPED',
-      limits: { processes: 50 },
-    },
-    'a fork bomb that is ended': {
-      command: `bomb() { sleep 4343.${uid} & bomb | bomb & }; bomb; wait`,
-      limits: { processes: 50 },
-      endAfter: 700,
-    },
-    'using much memory': {
-      command: 'head -c 400000000 /dev/zero | tail -c 400000000 | wc -c',
-      limits: { memory: 64 * mebibyte },
-    },
-    'writing a large file': { command: 'head -c 3000000 /dev/zero > large; wc -c < large; rm large', limits: { fileSize: mebibyte } },
-    'filling /tmp and /dev/shm': {
-      command: 'for place in /tmp /dev/shm; do head -c 3000000 /dev/zero > $place/large; wc -c < $place/large; done',
-      limits: { temporarySize: mebibyte },
-    },
+/** Makes all attempts at a level; at the level `host`, only those that do no harm. */
+async function tryAll(user: DriverUser, level: 'contained' | 'host' | 'off'): Promise<Setting> {
+  const stage = await stageFor(user, files);
+  const { folder, data } = stage;
+  const owner = ownerOf(user);
+  await mkdir(path.join(folder, 'home'), { mode: 0o700 });
+  await writeFile(path.join(folder, 'home/.npmrc'), 'secret of the user');
+  for (const place of ['home', 'home/.npmrc']) await chown(path.join(folder, place), owner, user.uid ?? process.getgid?.() ?? 0);
+  const { port, connections } = await listening();
+  const abstract = `aops-escape-${level}-${owner}-${process.pid}`;
+  for (const address of [path.join(folder, 'socket'), `\0${abstract}`]) {
+    const server = createServer((socket) => socket.end());
+    await new Promise<void>((resolve) => server.listen(address, resolve));
+    if (!address.startsWith('\0')) await chmod(address, 0o777);
+    whenDone(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  }
+  const bystander = await startBystander(user, folder);
+  const scene: Scene = { data, folder, secret, bystander };
+  const isPossible = ({ host }: Attempt): boolean => host === 'everyone' || (host === 'root' && owner === 0);
+  const attempts = Object.fromEntries(
+    Object.entries(attemptsIn(scene)).map(([name, list]) => [name, level === 'host' ? list.filter(isPossible) : list]),
+  );
+  const orders: Record<string, Order> = {
+    ...Object.fromEntries(Object.entries(attempts).map(([name, list]) => [name, orderFor(list)])),
+    'connecting to the service': connect(`${port}, "127.0.0.1"`),
+    'connecting to the service with IPv6': connect(`${port}, "::1"`),
+    'connecting to a Unix socket in a file': connect(JSON.stringify(path.join(folder, 'socket'))),
+    'connecting to an abstract Unix socket': connect(`"\\0${abstract}"`),
+    'using the terminal of the service': orderFor([
+      { command: ': </dev/tty' },
+      ...[0, 1, 2].map((descriptor) => ({ command: `perl -e 'open F, "+<&=${descriptor}"; exit(ioctl(F, 0x5412, "x") ? 0 : 1)'` })),
+    ]),
+    ...(level === 'host' ? {} : riskyOrders(owner)),
   };
+  const environment = { SERVICE_SECRET: secret, HOME: path.join(folder, 'home') };
+  const outcomes = await drive(stage, { level, port, orders }, { environment, terminal: needsTerminal === undefined });
+  return { stage, attempts, bystander, connections, outcomes };
 }
 
-for (const [name, uid, missing] of users) {
-  describeNeeding(missing, `a contained program of ${name} fails at`, () => {
-    const owner = uid ?? process.getuid?.() ?? 0;
-    let data: string;
-    let outcomes: Record<string, Outcome>;
-    let connections: () => number;
-    const outcome = (attempt: string): Outcome => outcomes[attempt] as Outcome;
+/** What could end other processes on the host, or what the host cannot answer for certain. */
+const riskyOrders = (owner: number): Record<string, Order> => ({
+  'reaching another network': connect('80, "1.1.1.1"'),
+  'killing everything': { command: 'kill -KILL -1' },
+  'gaining rights': {
+    command:
+      'cp /bin/sh mine && chmod 4755 mine && ./mine -p -c "grep -E ^Cap /proc/self/status"; grep NoNewPrivs /proc/self/status; su -c id; rm -f mine',
+  },
+  'raising limits': orderFor(['-Hf', '-Hc'].map((limit) => ({ command: `ulimit ${limit} unlimited` }))),
+  'leaving a daemon': { command: `setsid sh -c 'sleep 4242.${owner}' >/dev/null 2>&1 </dev/null & sleep 0.2; echo done` },
+});
 
+/** The commands that got through. */
+const successes = ({ attempts, outcomes }: Setting, name: string): (string | undefined)[] =>
+  (outcomes[name]?.stdout.match(/^\d+$/gm) ?? []).map((index) => attempts[name]?.[Number(index)]?.command ?? index);
+
+const names = Object.keys(attemptsIn({ data: '', folder: '', secret: '', bystander: 0 }));
+
+for (const user of users) {
+  describeNeeding(user.missing, `a contained program of ${user.name} fails at`, () => {
+    let setting: Setting;
+    const outcome = (name: string): Outcome => setting.outcomes[name] as Outcome;
     beforeAll(async () => {
-      const folder = await temporaryFolder();
-      await chmod(folder, 0o755);
-      data = path.join(folder, 'data');
-      const built = path.join(folder, 'driver.mjs');
-      const bundle = await rolldown({ input: path.join(import.meta.dirname, 'escape-driver.ts'), platform: 'node', logLevel: 'silent' });
-      await bundle.write({ file: built, format: 'esm' });
-      await bundle.close();
-      await mkdir(path.join(data, 'sandboxes/other/workspace'), { recursive: true, mode: 0o700 });
-      await writeFile(path.join(data, 'sandboxes/other/workspace/secret.txt'), 'secret of another run');
-      await writeFile(path.join(data, 'token'), 'secret of the owner');
-      if (uid !== undefined)
-        for (const place of [
-          '',
-          'token',
-          'sandboxes',
-          'sandboxes/other',
-          'sandboxes/other/workspace',
-          'sandboxes/other/workspace/secret.txt',
-        ])
-          await chown(path.join(data, place), uid, uid);
-      const open = await listening();
-      connections = open.connections;
-      for (const address of [path.join(folder, 'socket'), `\0aops-escape-${owner}`]) {
-        const server = createServer((socket) => socket.end());
-        await new Promise<void>((resolve) => server.listen(address, resolve));
-        if (!address.startsWith('\0')) await chmod(address, 0o777);
-        whenDone(() => new Promise<void>((resolve) => server.close(() => resolve())));
-      }
-      const orders: Orders = {
-        ...{ dataDirectory: data, port: open.port, searchPath: process.env.PATH ?? '' },
-        orders: attempts({ data, folder, port: open.port, uid: owner }),
-      };
-      await writeFile(path.join(folder, 'orders.json'), JSON.stringify(orders));
-      const identity = uid === undefined ? {} : { uid, gid: uid };
-      const { stdout } = await promisify(execFile)(process.execPath, [built, path.join(folder, 'orders.json')], {
-        ...identity,
-        cwd: folder,
-        env: { PATH: process.env.PATH ?? '' },
-      });
-      outcomes = JSON.parse(stdout) as Record<string, Outcome>;
-    }, 50_000);
+      setting = await tryAll(user, 'contained');
+    }, 60_000);
 
-    it.each([
-      'reading files of other runs',
-      'reading the data directory',
-      'reading accounts and homes',
-      'writing outside',
-      'following links in the workspace',
-      'mounting and namespaces',
-      'seeing other processes',
-    ])('%s', (attempt) => {
-      expect(outcome(attempt).stdout).toBe('');
-      // Every part was really tried.
-      expect(outcome(attempt).stderr).not.toMatch(/[Ss]yntax error|command not found/);
+    it.each([...names, 'raising limits'])('%s', (name) => {
+      expect(successes(setting, name)).toEqual([]);
+      expect(outcome(name)).toMatchObject({ stdout: '', stderr: expect.not.stringMatching(/[Ss]yntax error/) });
+    });
+
+    itNeeding(needsTerminal, 'using the terminal of the service', () => {
+      expect(outcome('using the terminal of the service').stdout).toBe('');
     });
 
     it('writing outside leaves nothing on the host', async () => {
+      const { data } = setting.stage;
       for (const place of ['/', '/usr', '/etc', '/run', data]) expect(await readdir(place)).not.toContain('escaped');
       expect(await readdir(path.join(data, 'sandboxes/other'))).toEqual(['workspace']);
       expect(await readdir(path.join(data, 'sandboxes'))).toEqual(['other', 'own']);
@@ -188,12 +130,18 @@ for (const [name, uid, missing] of users) {
 
     it.each([
       ['connecting to the service', 'ECONNREFUSED'],
+      ['connecting to the service with IPv6', 'ECONNREFUSED'],
       ['connecting to a Unix socket in a file', 'ENOENT'],
       ['connecting to an abstract Unix socket', 'ECONNREFUSED'],
       ['reaching another network', 'ENETUNREACH'],
-    ])('%s', (attempt, code) => {
-      expect(outcome(attempt).stdout.trim()).toBe(code);
-      expect(connections()).toBe(0);
+    ])('%s', (name, code) => {
+      expect(outcome(name).stdout.trim()).toBe(code);
+      expect(setting.connections()).toBe(0);
+    });
+
+    it('killing processes outside', () => {
+      expect(outcome('killing everything').stdout).toBe('');
+      expect(isAlive(setting.bystander)).toBe(true);
     });
 
     it('gaining rights', () => {
@@ -207,26 +155,41 @@ for (const [name, uid, missing] of users) {
 
     it('leaving a daemon', () => {
       expect(outcome('leaving a daemon').stdout).toBe('done\n');
-      expect(processes().filter((line) => line.includes(`4242.${owner}`))).toEqual([]);
+      expect(commandLines().filter((line) => line.includes(`4242.${ownerOf(user)}`))).toEqual([]);
+    });
+  });
+
+  describeNeeding(needsLinux ?? user.missing, `a program of ${user.name} at the level host`, () => {
+    let setting: Setting;
+    beforeAll(async () => {
+      setting = await tryAll(user, 'host');
+    }, 60_000);
+
+    // Otherwise, the attempts above would prove nothing.
+    it.each(names)('can do what a contained one cannot: %s', (name) => {
+      expect(successes(setting, name)).toEqual(setting.attempts[name]?.map(({ command }) => command));
+      expect(setting.attempts[name]).not.toEqual(name === 'using devices' && ownerOf(user) !== 0 ? undefined : []);
     });
 
-    itNeeding(needsProcessLimit(owner), 'starting many processes', () => {
-      expect(outcome('starting many processes').stdout).toBe('');
-      expect(outcome('starting many processes').stderr).toMatch(/fork|Resource temporarily unavailable/i);
-    });
+    it.each(['connecting to the service', 'connecting to a Unix socket in a file', 'connecting to an abstract Unix socket'])(
+      'can do what a contained one cannot: %s',
+      (name) => {
+        expect(setting.outcomes[name]?.stdout).toBe('connected\n');
+      },
+    );
 
-    it('surviving as a fork bomb', () => {
-      expect(processes().filter((line) => line.includes(`4343.${owner}`))).toEqual([]);
+    itNeeding(needsTerminal, 'cannot use the terminal of the service either', () => {
+      expect(setting.outcomes['using the terminal of the service']).toMatchObject({ exitCode: 0, stdout: '' });
     });
+  });
 
-    it('using much memory', () => {
-      expect(outcome('using much memory').stdout.trim()).not.toBe('400000000');
-    });
-
-    it('writing a large file, and filling memory with files', async () => {
-      expect(Number(outcome('writing a large file').stdout)).toBe(mebibyte);
-      for (const size of outcome('filling /tmp and /dev/shm').stdout.trim().split('\n')) expect(Number(size)).toBeLessThanOrEqual(mebibyte);
-      expect((await stat(path.join(data, 'sandboxes/own/workspace'))).isDirectory()).toBe(true);
+  describeNeeding(user.missing, `a program of ${user.name} at the level off`, () => {
+    it('is not started', async () => {
+      const { outcomes, stage } = await tryAll(user, 'off');
+      expect(Object.keys(outcomes).length).toBeGreaterThan(names.length);
+      for (const outcome of Object.values(outcomes))
+        expect(outcome).toEqual({ exitCode: null, stdout: '', stderr: '', refusal: 'exec_off' });
+      expect(await readdir(path.join(stage.data, 'sandboxes/own/workspace'))).toEqual([]);
     });
   });
 }

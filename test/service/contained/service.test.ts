@@ -59,7 +59,7 @@ itNeeding(needsContainment, 'leaves no process of a contained command when the s
   await bundle.write({ file: built, format: 'esm' });
   await bundle.close();
   const orders: Orders = {
-    ...{ dataDirectory: folder, port: 1, searchPath: process.env.PATH ?? '' },
+    ...{ dataDirectory: folder, port: 1, searchPath: process.env.PATH ?? '', outcomes: path.join(folder, 'outcomes.json') },
     orders: { daemon: { command: "setsid sh -c 'sleep 4545.1' & sleep 4545.2" } },
   };
   await writeFile(path.join(folder, 'orders.json'), JSON.stringify(orders));
