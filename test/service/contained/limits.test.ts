@@ -33,7 +33,7 @@ const orders = (owner: number): Record<string, Order> => {
     ...limited('file size', file, [{ fileSize: mebibyte }, { fileSize: 4 * mebibyte }]),
     ...limited('/tmp', temporary('/tmp'), [{ temporarySize: mebibyte }, { temporarySize: 4 * mebibyte }]),
     ...limited('/dev/shm', temporary('/dev/shm'), [{ temporarySize: mebibyte }, { temporarySize: 4 * mebibyte }]),
-    'core dumps': { command: 'ulimit -c' },
+    'core dumps': { command: 'ulimit -Hc' },
     'a fork bomb': { command: `bomb() { sleep 4343.${owner} & bomb | bomb & }; bomb; wait`, limits: { processes: 50 }, endAfter: 700 },
   };
 };
