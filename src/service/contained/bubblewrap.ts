@@ -62,9 +62,11 @@ export interface Confinement {
   limits: LaunchLimits;
   /** Whether a cgroup limits the memory of all processes together. */
   limitsMemory: boolean;
+  /** Whether bubblewrap gets a filter for system calls. */
+  filtersSystemCalls: boolean;
 }
 
-/** The arguments of bubblewrap. It reads the environment from descriptor 5, because other users can read arguments. */
+/** The arguments of bubblewrap. It reads the environment from descriptor 5, because other users can read arguments, and a filter from 6. */
 export function bubblewrapArguments(machine: Machine, request: LaunchRequest, confinement: Confinement): string[] {
   const { options, identity } = machine;
   const { limits } = confinement;
@@ -74,6 +76,7 @@ export function bubblewrapArguments(machine: Machine, request: LaunchRequest, co
     ...['--unshare-user', '--unshare-all', ...(sharesNetwork ? ['--share-net'] : []), ...(disablesUsers ? ['--disable-userns'] : [])],
     ...['--uid', String(identity.user), '--gid', String(identity.group), '--hostname', 'aops'],
     ...['--cap-drop', 'ALL', '--new-session', '--die-with-parent', '--info-fd', '4', '--args', '5'],
+    ...(confinement.filtersSystemCalls ? ['--seccomp', '6'] : []),
     ...systemMounts(machine, sharesNetwork),
     ...processMounts(machine),
     ...deviceMounts(options, request, limits),

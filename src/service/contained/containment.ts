@@ -13,6 +13,7 @@ import { findMachine, type MachineOptions } from './machine.ts';
 import { OperatorRules } from './network/destinations.ts';
 import { type OutletOptions, openOutlet } from './network/outlet.ts';
 import type { Shortfall } from './shortfall.ts';
+import { systemCallFilter } from './system-calls.ts';
 
 /** `auto` means contained if that can be demonstrated, and off otherwise. */
 export type ExecSetting = 'auto' | ExecLevel;
@@ -37,7 +38,7 @@ export class Containment implements Launcher {
   readonly setting: ExecSetting;
   readonly #options: ContainmentOptions;
   #level: ExecLevel;
-  readonly #outlets: { operator: OperatorRules; lookup: Lookup | undefined };
+  readonly #outlets: Omit<OutletOptions, 'node'>;
   #machine: Machine | undefined;
   #shortfall: Shortfall | undefined;
 
@@ -64,6 +65,7 @@ export class Containment implements Launcher {
    */
   async start(host: string, port: number): Promise<void> {
     if (this.setting !== 'auto' && this.setting !== 'contained') return;
+    this.#outlets.service = { host, port };
     const machine = await findMachine(this.#options);
     const shortfall =
       'missing' in machine
@@ -99,6 +101,7 @@ async function confine(machine: Machine, request: LaunchRequest, outlets: Omit<O
   for (const place of request.readable ?? []) await requirePublic(place);
   const outlet = await openOutlet(request, { ...outlets, node: machine.node });
   const limits = { ...defaultLimits, ...request.limits };
+  const filter = systemCallFilter();
   const group = await machine.groups.create(limits);
   const release = async (): Promise<void> => {
     await group.remove();
@@ -114,9 +117,11 @@ async function confine(machine: Machine, request: LaunchRequest, outlets: Omit<O
         command,
         limits,
         limitsMemory: group.controllers.has('memory'),
+        filtersSystemCalls: filter !== undefined,
       }),
       environment: {},
       secretInput: environmentArguments({ ...request.environment, ...outlet.environment }),
+      ...(filter === undefined ? {} : { systemCallFilter: filter }),
       directory: request.directory,
       cgroups: group.joinFiles,
       ...(outlet.folder === undefined ? {} : { folder: outlet.folder }),

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import { platform, userInfo } from 'node:os';
+import { platform as thisPlatform, userInfo } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { isProgram } from '../../base/program.ts';
@@ -24,11 +24,14 @@ export interface MachineOptions {
   node?: string | undefined;
   /** Folders that are searched after the search path; by default, the usual ones. */
   programFolders?: readonly string[] | undefined;
+  /** As `os.platform()` names it; by default, that of this machine. */
+  platform?: NodeJS.Platform | undefined;
 }
 
 /** Describes the machine, or what it lacks. Creates a folder with two files in the data directory. */
 export async function findMachine(options: MachineOptions): Promise<Machine | Shortfall> {
-  if (platform() !== 'linux') return unsupportedPlatform(platform());
+  const platform = options.platform ?? thisPlatform();
+  if (platform !== 'linux') return unsupportedPlatform(platform);
   const bubblewrap = await findProgram('bwrap', options);
   if (bubblewrap === undefined) return missingBubblewrap;
   const node = options.node ?? (await findProgram('node', options));

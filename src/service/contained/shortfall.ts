@@ -20,9 +20,12 @@ export const missingNode: Shortfall = {
   remedy: `Add the folder of Node to PATH, and restart the service. ${hostAlternative}`,
 };
 
+const platformNames: Readonly<Record<string, string>> = { darwin: 'macOS', win32: 'Windows' };
+
+/** See docs/decisions/0012-macos.md. @param platform as `os.platform()` names it */
 export const unsupportedPlatform = (platform: string): Shortfall => ({
-  missing: `commands are only contained on Linux, and this is ${platform === 'darwin' ? 'macOS' : platform}`,
-  remedy: 'Use `--exec host` to run commands as you, without isolation.',
+  missing: `commands are only contained on Linux, and this is ${platformNames[platform] ?? platform}`,
+  remedy: `Run the service on Linux, for example in a virtual machine. ${hostAlternative}`,
 });
 
 export interface NamespaceFacts {

@@ -78,6 +78,8 @@ export interface Launch {
   environment: Readonly<Record<string, string>>;
   /** What the spawned process reads from descriptor 5, without it being visible in its arguments. */
   secretInput?: string;
+  /** What the spawned process reads from descriptor 6: a filter for the system calls of the program. */
+  systemCallFilter?: Buffer;
   directory: string;
   /** Files of cgroups to which a process writes its ID before it becomes the program. */
   cgroups: readonly string[];

@@ -66,8 +66,9 @@ function spawnGated({ level, program, args, environment, directory, cgroups }: L
     cwd: directory,
     env: { ...environment },
     detached: true,
-    // Where bubblewrap reports the first process of a sandbox (4), and reads the environment (5). Other programs do not get them.
-    stdio: [stdin, 'pipe', 'pipe', 'pipe', ...(level === 'contained' ? (['pipe', 'pipe'] as const) : [])],
+    // Where bubblewrap reports the first process of a sandbox (4), and reads the environment (5) and a filter (6). Other programs do
+    // not get them.
+    stdio: [stdin, 'pipe', 'pipe', 'pipe', ...(level === 'contained' ? (['pipe', 'pipe', 'pipe'] as const) : [])],
   });
 }
 
@@ -83,6 +84,7 @@ function supervise(launch: Launch, child: ChildProcess, keeper: Keeper): Started
   // Callers that await the exit get the error, but they do not have to.
   exit.catch(() => undefined);
   write((child.stdio as readonly unknown[])[5], launch.secretInput ?? '');
+  write((child.stdio as readonly unknown[])[6], launch.systemCallFilter ?? '');
   if (launch.marker !== undefined) keeper.mark(launch.marker);
   if (child.pid !== undefined) keeper.keep(child.pid, launch.folder);
   // The program can start only now: from here on, it ends with the service, whatever happens.
@@ -109,9 +111,9 @@ function supervise(launch: Launch, child: ChildProcess, keeper: Keeper): Started
 }
 
 /** Writes to an input of the process. Errors are ignored: if the process has ended, its exit reports that. */
-function write(stream: unknown, text: string): void {
+function write(stream: unknown, content: string | Buffer): void {
   const input = stream as Writable | undefined;
-  input?.on('error', () => input.destroy()).end(text);
+  input?.on('error', () => input.destroy()).end(content);
 }
 
 async function close(launch: Launch, keeper: Keeper, group: number | undefined, firstProcess: FirstProcess | undefined): Promise<void> {

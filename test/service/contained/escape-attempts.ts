@@ -46,6 +46,18 @@ const tracing = (pid: number): Attempt[] =>
         },
       ];
 
+/** KEYCTL_GET_KEYRING_ID of the key ring of the session (-3). Some kernels have no key rings. */
+const keyctl = ({ x64: 250, arm64: 219 } as Record<string, number>)[process.arch];
+const keyRings: Attempt[] =
+  keyctl === undefined || !hasPerl
+    ? []
+    : [
+        {
+          command: `perl -e 'exit(syscall(${keyctl}, 0, -3, 0) >= 0 ? 0 : 1)'`,
+          ...(existsSync('/proc/keys') ? { host: 'everyone' } : {}),
+        },
+      ];
+
 export const attemptsIn = ({ data, folder, secret, bystander }: Scene): Record<string, Attempt[]> => ({
   'reading files of other runs': everyone(
     `cat ${data}/sandboxes/other/workspace/secret.txt`,
@@ -105,6 +117,7 @@ export const attemptsIn = ({ data, folder, secret, bystander }: Scene): Record<s
     ...root(`nsenter --target ${bystander} --mount true`, `kill -0 ${process.pid}`),
     ...nobody(`kill -KILL ${bystander}`, `cat /proc/${bystander}/mem`),
   ],
+  'using the key rings of the session': keyRings,
   'using devices': [
     ...root('mknod memory c 1 1', 'mknod disk b 254 0'),
     ...nobody(

@@ -59,6 +59,31 @@ describe('without bubblewrap', () => {
   });
 });
 
+describe('on a system other than Linux', () => {
+  const options = async (setting: ExecSetting, platform: NodeJS.Platform) => ({
+    ...{ setting, platform, dataDirectory: await temporaryFolder(), searchPath: process.env.PATH ?? '', node: process.execPath },
+  });
+
+  it.each([
+    ['darwin', 'macOS'],
+    ['win32', 'Windows'],
+    ['freebsd', 'freebsd'],
+  ] as const)('is off with the setting auto, and says so: %s', async (platform, name) => {
+    const auto = new Containment(await options('auto', platform));
+    await auto.start('127.0.0.1', 1);
+    expect(auto.level).toBe('off');
+    expect(auto.refusal()).toBe(
+      `This service does not run commands, because they cannot be contained: commands are only contained on Linux, and this is ${name}. Run the service on Linux, for example in a virtual machine. Or use \`--exec host\`, which runs commands as you, without isolation.`,
+    );
+  });
+
+  it('does not start with the setting contained, and is never reported as contained', async () => {
+    const contained = new Containment(await options('contained', 'darwin'));
+    await expect(contained.start('127.0.0.1', 1)).rejects.toMatchObject({ code: 'containment_unavailable', exit: 1 });
+    expect(contained.level).toBe('off');
+  });
+});
+
 describe('the remedy for a sandbox that cannot be created', () => {
   const facts: NamespaceFacts = { areDisabled: false, areRestricted: false, isContainer: false };
   it.each([

@@ -34,12 +34,25 @@ async function serving(answer: (request: IncomingMessage) => string): Promise<{ 
 describeNeeding(needsContainment, 'the network of a contained program', () => {
   let runs: ContainedRuns;
   let web: number;
+  let lookups: string[] = [];
   beforeAll(async () => {
-    const addresses: Record<string, string> = { 'model.test': '127.0.0.1', 'other.test': '127.0.0.1', 'inside.test': '10.0.0.1' };
+    const addresses: Record<string, string> = {
+      'model.test': '127.0.0.1',
+      'other.test': '127.0.0.1',
+      'inside.test': '10.0.0.1',
+      'metadata.test': '169.254.169.254',
+      localhost: '127.0.0.1',
+      // The resolver of the system accepts these as addresses.
+      '127.1': '127.0.0.1',
+      '2130706433': '127.0.0.1',
+    };
     runs = await ContainedRuns.start({
       allow: ['public', 'loopback'],
       lookup: (host, _options, callback) => {
-        const address = addresses[host];
+        lookups.push(host);
+        // A name that changes its address as soon as it has been checked.
+        const isChecked = lookups.filter((name) => name === host).length > 1;
+        const address = host === 'rebinding.test' ? (isChecked ? '10.0.0.1' : '127.0.0.1') : addresses[host];
         if (address === undefined) return callback(Object.assign(new Error(host), { code: 'ENOTFOUND' }), []);
         return callback(null, [{ address, family: 4 }]);
       },
@@ -69,9 +82,33 @@ describeNeeding(needsContainment, 'the network of a contained program', () => {
     ['a listed private address that the operator does not allow', () => '10.1.2.3:80'],
     ['a loopback address instead of the listed name', (port: number) => `127.0.0.1:${port}`],
     ['the addresses of cloud credentials', () => '169.254.169.254:80'],
+    ['a listed name of the addresses of cloud credentials', () => 'metadata.test:80'],
+    ['a shortened loopback address', (port: number) => `127.1:${port}`],
+    ['a loopback address as a number', (port: number) => `2130706433:${port}`],
+    ['a loopback address in IPv6', (port: number) => `[::ffff:127.0.0.1]:${port}`],
+    ['the unspecified address', (port: number) => `0.0.0.0:${port}`],
   ])('refuses %s', async (_, target) => {
-    const policy = hosts(`model.test:${web}`, 'model.test', 'inside.test', '10.1.2.3', '169.254.169.254');
+    const policy = hosts(`model.test:${web}`, 'model.test', 'inside.test', 'metadata.test', '10.1.2.3', '169.254.169.254');
     expect(await output(tunnel(target(web)), policy)).toBe('HTTP/1.1 403 Forbidden');
+  });
+
+  it('connects to the address that was checked, even if the name has another one by then', async () => {
+    lookups = [];
+    const policy = hosts(`rebinding.test:${web}`);
+    expect(await output(tunnel(`rebinding.test:${web}`), policy)).toBe('HTTP/1.1 200 Connection established');
+    expect(lookups).toEqual(['rebinding.test']);
+    expect(await output(tunnel(`rebinding.test:${web}`), policy)).toBe('HTTP/1.1 403 Forbidden');
+  });
+
+  it.each(['model.test', 'localhost', '127.0.0.2', '[::1]'])('refuses the service itself, even if it is listed: %s', async (host) => {
+    const [address, decoy] = [`${host}:${runs.port}`, 'other.test'];
+    const shown = await output(tunnel(address), hosts(address, decoy));
+    expect(shown).toBe('HTTP/1.1 403 Forbidden');
+  });
+
+  it('refuses the service itself at the same address', async () => {
+    const service = `127.0.0.1:${runs.port}`;
+    expect(await output(get(`http://${service}/`), hosts(service))).toBe('ECONNRESET');
   });
 
   it('reports a host that does not exist as unreachable', async () => {

@@ -1,5 +1,5 @@
 /** The hosts that a program can connect to: those that its policy lists, as far as the operator of the service allows them. */
-
+import { networkInterfaces } from 'node:os';
 import { parseAddress, rangeOf } from '../../addresses.ts';
 import { ServiceError } from '../../errors.ts';
 import { HostRules } from '../../outbound/host-rules.ts';
@@ -26,6 +26,12 @@ export class OperatorRules {
   }
 }
 
+/** The address at which the service itself listens. */
+export interface ServiceAddress {
+  host: string;
+  port: number;
+}
+
 /** A loopback host with a port, which programs reach at the same address. */
 export interface LocalDestination {
   host: string;
@@ -42,8 +48,10 @@ export interface Destinations {
 /** The ports of a host that is listed without a port. */
 const defaultPorts = [80, 443];
 
-/** The destinations for the hosts of a policy. Throws ServiceError 400 `invalid_network` for an entry that is not a host. */
-export function destinationsOf(hosts: readonly string[], operator: OperatorRules): Destinations {
+/**
+ * The destinations for the hosts of a policy. The service itself is never one of them: with a token, a program could answer its own
+ * requests. It reaches the MCP endpoint in another way. Throws ServiceError 400 `invalid_network` for an entry that is not a host. */
+export function destinationsOf(hosts: readonly string[], operator: OperatorRules, service?: ServiceAddress): Destinations {
   const entries = hosts.map((entry) => {
     const [host, port] = split(entry);
     return { host, port, rules: rulesFor(host, entry) };
@@ -53,6 +61,7 @@ export function destinationsOf(hosts: readonly string[], operator: OperatorRules
     local: entries.flatMap(({ host, port }) => (isLocal(host, port) ? [{ host, port }] : [])),
     needsProxy: entries.some(({ host, port }) => !isLocal(host, port)),
     allows: (host, port, address) =>
+      !(port === service?.port && isThisMachine(address, service)) &&
       operator.allows(host, address) &&
       entries.some(
         (entry) => (entry.port === undefined ? defaultPorts.includes(port) : entry.port === port) && entry.rules.allows(host, address),
@@ -69,6 +78,15 @@ function split(entry: string): [host: string, port: number | undefined] {
 function isLoopback(host: string): boolean {
   const address = parseAddress(host);
   return host.toLowerCase() === 'localhost' || (address !== undefined && rangeOf(address) === 'loopback');
+}
+
+/** Whether connections to an address can arrive at the service, also if it listens at all addresses. */
+function isThisMachine(address: string, { host }: ServiceAddress): boolean {
+  const parsedAddress = parseAddress(address);
+  if (parsedAddress === undefined) return false;
+  if (['loopback', 'unspecified'].includes(rangeOf(parsedAddress))) return true;
+  const ownAddresses = Object.values(networkInterfaces()).flatMap((entries) => entries?.map((entry) => entry.address) ?? []);
+  return [host, ...ownAddresses].some((own) => parseAddress(own)?.toString() === parsedAddress.toString());
 }
 
 function rulesFor(host: string, entry: string): HostRules {

@@ -12,12 +12,14 @@ import { closer, createProxy, join, type OpenConnection } from '../../outbound/p
 import type { LaunchRequest, ProgramEndpoint } from '../../sandbox/launch.ts';
 import type { Mount } from '../bubblewrap.ts';
 import { bridgeProgram } from './bridge-file.ts';
-import { type Destinations, destinationsOf, type OperatorRules, wholeNetwork } from './destinations.ts';
+import { type Destinations, destinationsOf, type OperatorRules, type ServiceAddress, wholeNetwork } from './destinations.ts';
 import { endpointServer } from './endpoint.ts';
 
 export interface OutletOptions {
   operator: OperatorRules;
   lookup?: Lookup | undefined;
+  /** Where the service itself listens, which no policy includes. */
+  service?: ServiceAddress | undefined;
   /** The path of Node inside the sandbox. */
   node: string;
 }
@@ -51,7 +53,7 @@ export async function openOutlet({ network = { kind: 'none' }, endpoint }: Launc
     if (!options.operator.allowsAll) throw refusedNetwork();
     return { ...noOutlet, ...(endpoint === undefined ? {} : { endpoint }) };
   }
-  const destinations = destinationsOf(network.kind === 'hosts' ? network.hosts : [], options.operator);
+  const destinations = destinationsOf(network.kind === 'hosts' ? network.hosts : [], options.operator, options.service);
   const servers = serversFor(destinations, endpoint, options.lookup);
   if (servers.size === 0) return noOutlet;
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-net-'));
