@@ -122,6 +122,13 @@ export async function changedDefinition(
   return document.toString({ lineWidth: 0 });
 }
 
+/** The instructions in a definition; empty if it has none, or cannot be read. */
+export async function instructionsOf(definition: string): Promise<string> {
+  const { parse } = await import('yaml');
+  const { instructions } = parse(definition, { logLevel: 'silent' }) as { instructions?: unknown };
+  return typeof instructions === 'string' ? instructions : '';
+}
+
 /** The runtime for a file: `acp` for the definition of a program, and `script` for a procedure. */
 export async function runtimeFor(text: string): Promise<'acp' | 'script'> {
   const { parse } = await import('yaml');

@@ -28,15 +28,18 @@ export async function edit(
 ): Promise<EditedText> {
   const file = drafts.save(text, name, extension);
   try {
-    const problem = await run(command, file, stdout);
+    const problem = await runEditor(command, file, stdout);
     return { text: readFileSync(file, 'utf8'), ...(problem === undefined ? {} : { problem }) };
   } finally {
     drafts.remove(file);
   }
 }
 
-/** Resolves to what went wrong, as a sentence, or to undefined. */
-async function run(command: string, file: string, stdout: boolean): Promise<string | undefined> {
+/**
+ * Opens a file in the editor. Resolves when the editor exits, to what went wrong, as a sentence, or to undefined.
+ * @param stdout whether stdout is the terminal; if not, the editor writes to stderr
+ */
+export async function runEditor(command: string, file: string, stdout: boolean): Promise<string | undefined> {
   const windows = path.sep === '\\';
   // Through the shell, as git does: the command may contain arguments and quotation marks.
   const argv = windows ? [command, `"${file}"`] : ['/bin/sh', '-c', `${command} "$@"`, command, file];

@@ -1,0 +1,32 @@
+/** Problems of a procedure with the lines that they are about. Pure. */
+import { pluralize } from '../../../base/pluralize.ts';
+import { shorten } from '../../../base/values.ts';
+
+/** As the service reports it; lines and columns are counted from 1. */
+export interface ReportedProblem {
+  message: string;
+  line?: number;
+  column?: number;
+}
+
+/** The number of problems that are shown with their lines. */
+const maxShown = 10;
+/** The longest part of a line that is shown, in characters. */
+const longestLine = 100;
+
+export function describeProblems(problems: readonly ReportedProblem[], text: string): string {
+  const lines = text.split('\n');
+  const shown = problems.slice(0, maxShown).flatMap((problem) => describe(problem, lines));
+  const omitted = problems.length > maxShown ? [`  and ${problems.length - maxShown} more`] : [];
+  return [`The text has ${pluralize(problems.length, 'error')}:`, ...shown, ...omitted].join('\n');
+}
+
+function describe({ message, line, column }: ReportedProblem, lines: readonly string[]): string[] {
+  if (line === undefined) return [`  ${message}`];
+  const place = column === undefined ? `line ${line}` : `line ${line}, column ${column}`;
+  const source = lines[line - 1];
+  if (source === undefined) return [`  ${place}: ${message}`];
+  const margin = `    ${line} | `;
+  const pointer = column === undefined || column > longestLine ? [] : [`${' '.repeat(margin.length + column - 1)}^`];
+  return [`  ${place}: ${message}`, margin + shorten(source, longestLine), ...pointer];
+}
