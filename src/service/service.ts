@@ -31,6 +31,7 @@ export { trialShortfall } from './contained/trial.ts';
 export type { LogEntry, LogLevel } from './log.ts';
 export { logLevels } from './log.ts';
 export { parsePlan } from './plans/plan-file.ts';
+export { acpRegistry } from './runtimes/acp/registry.ts';
 export { documentCheck, type Finding, type Problem } from './runtimes/document/check.ts';
 export type { Service, ServiceOptions } from './service-options.ts';
 

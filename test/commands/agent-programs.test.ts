@@ -66,6 +66,24 @@ describe('agents create with a program', () => {
     expect((await service.cli(['agents', 'get', 'scripted', '--json'])).json().program).toBeNull();
   });
 
+  it('adds options to the definition in a file, which needs no --runtime', async () => {
+    await service.file('agent.yaml', '# Comment\nversion: 1\nacp: claude # The usual one\nenvironment: { A: b }\n');
+    await service.file('rules.md', 'Be brief.\n');
+    const flags = ['--instructions', 'rules.md', '--env', 'C=d', '--secret', 'API_KEY=@key.txt', '--allow-host', 'api.example.com'];
+    expect(await create('filed', '--procedure', 'agent.yaml', ...flags)).toMatchObject({ code: 0, stderr: '' });
+    const text = (await service.cli(['revisions', 'get', 'filed@live', '--jq', '.config.data.input'])).stdout;
+    expect(text).toContain('# Comment\nversion: 1\nacp: claude # The usual one\n');
+    expect(await definitionOf('filed')).toEqual({
+      ...{ version: 1, acp: 'claude', instructions: 'Be brief.\n', environment: { A: 'b', C: 'd' } },
+      ...{ secrets: ['API_KEY'], network: ['api.example.com'] },
+    });
+    expect((await service.cli(['agents', 'secrets', 'list', 'filed', '--jq', '.data[].name'])).stdout).toBe('API_KEY\n');
+    await service.file('broken.yaml', 'version: 1\nacp: claud\n');
+    const refusal = await create('broken', '--procedure', 'broken.yaml', '--instructions', 'rules.md');
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('broken.yaml:2:6: ');
+  });
+
   it('splits the command into words', async () => {
     expect((await create('words', '--acp-command', `node '/a b/agent.js' --name="x \\"y\\"" \\$HOME '$HOME'`)).code).toBe(0);
     expect(await definitionOf('words')).toEqual({

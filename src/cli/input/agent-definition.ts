@@ -84,43 +84,35 @@ export async function readDefinitionChange(context: Context, input: AgentInput, 
 /**
  * The definition of a new agent as YAML; undefined if the options describe no agent.
  * @param secrets names of the secrets
+ * @param base a definition to which the options are added
  * @throws UsageError
  */
-export async function agentDefinition(context: Context, input: AgentInput, secrets: readonly string[]): Promise<string | undefined> {
-  if (input.acp === undefined && input.acpCommand === undefined) {
-    if (definitionFlags(input).length > 0)
-      throw new UsageError('--instructions, --env, --secret, --allow-host and --mode need --acp or --acp-command.');
+export async function agentDefinition(
+  context: Context,
+  input: AgentInput,
+  secrets: readonly string[],
+  base?: string,
+): Promise<string | undefined> {
+  const flags = definitionFlags(input);
+  if (base === undefined && input.acp === undefined && input.acpCommand === undefined) {
+    if (flags.length > 0)
+      throw new UsageError(
+        '--instructions, --env, --secret, --allow-host and --mode need --acp or --acp-command, or a definition with --procedure.',
+      );
     return undefined;
   }
+  const change = await readDefinitionChange(context, input, secrets);
+  // The service reports what is wrong with a text that is not a definition.
+  if (base !== undefined && (flags.length === 0 || (await runtimeFor(base)) !== 'acp')) return base;
   const { changedDefinition } = await import('./changed-definition.ts');
-  return changedDefinition(undefined, await readDefinitionChange(context, input, secrets)).text;
+  return changedDefinition(base, change).text;
 }
 
-/** What is changed in a definition. */
-export interface DefinitionChanges {
-  instructions?: string | undefined;
-  environment?: Readonly<Record<string, string>>;
-  /** Names of secrets, which are added. */
-  secrets?: readonly string[];
-}
-
-/** The definition with these changes. Comments and the order of its parts stay. Invalid YAML is returned unchanged, for the service to report. */
-export async function changedDefinition(
-  definition: string,
-  { instructions, environment = {}, secrets = [] }: DefinitionChanges,
-): Promise<string> {
-  const { isSeq, parseDocument } = await import('yaml');
-  const document = parseDocument(definition);
-  if (document.errors.length > 0 || !isObject(document.toJS())) return definition;
-  if (instructions !== undefined) document.set('instructions', instructions);
-  for (const [name, value] of Object.entries(environment)) document.setIn(['environment', name], value);
-  for (const name of secrets) {
-    const names = document.get('secrets');
-    if (!isSeq(names)) document.set('secrets', [name]);
-    else if (!names.items.some((item) => String(item) === name)) names.add(name);
-  }
-  return document.toString({ lineWidth: 0 });
-}
+/** A change of nothing. */
+export const unchanged: DefinitionChange = {
+  ...{ program: undefined, instructions: undefined, skills: undefined, mode: undefined },
+  ...{ environment: {}, secrets: [], network: [] },
+};
 
 /** The instructions in a definition; empty if it has none, or cannot be read. */
 export async function instructionsOf(definition: string): Promise<string> {
@@ -141,7 +133,8 @@ export async function runtimeFor(text: string): Promise<'acp' | 'script'> {
   }
 }
 
-function commandWords(command: string): string[] {
+/** The words of --acp-command. @throws UsageError */
+export function commandWords(command: string): string[] {
   try {
     const words = splitWords(command);
     if (words.length === 0) throw new Error('is empty');

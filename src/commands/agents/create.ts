@@ -1,7 +1,7 @@
 import { UsageError } from '../../base/errors.ts';
 import { omitUndefined } from '../../base/omit-undefined.ts';
 import { shellWord } from '../../base/shell.ts';
-import { agentDefinition, agentOptions } from '../../cli/input/agent-definition.ts';
+import { agentDefinition, agentOptions, runtimeFor } from '../../cli/input/agent-definition.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../../cli/input/body.ts';
 import { checkRuntime, explainProcedure, revisionConfig } from '../../cli/input/procedure.ts';
 import { type NamedSecret, readAgentSecrets } from '../../cli/input/secret.ts';
@@ -22,8 +22,10 @@ export default defineCommand({
     'The procedure becomes the first revision, which is live immediately. --acp and --acp-command run an agent of the Agent Client Protocol instead of a procedure, such as Claude Code; the agent asks you before it acts. Its program must be installed on the machine of the service. An agent without a procedure cannot run; add one later with `aops agents update`. Names are unique in a team.',
   arguments: { name: optionalArgument('The name of the agent; can also be set in --input', { check: length(1) }) },
   options: {
-    procedure: text('FILE|-', 'Procedure of the agent', { complete: 'files' }),
-    runtime: text('NAME', 'Runtime that executes the procedure (default script)', { check: length(1) }),
+    procedure: text('FILE|-', 'Procedure of the agent, or definition of a program', { complete: 'files' }),
+    runtime: text('NAME', 'Runtime that executes the procedure (default: script, or acp for the definition of a program)', {
+      check: length(1),
+    }),
     ...agentOptions,
     from: copiedRevision('Copy this revision: its ID, AGENT@live, AGENT@latest or AGENT@NUMBER'),
     automation: text('ID', 'Automation that the agent belongs to', { check: uuid }),
@@ -42,6 +44,10 @@ export default defineCommand({
       command: "aops agents create helper --acp-command 'node agent.js --acp' --instructions AGENTS.md",
       text: 'Run any agent that speaks the Agent Client Protocol',
     },
+    {
+      command: 'aops agents create fixer --procedure agent.yaml --instructions AGENTS.md --secret ANTHROPIC_API_KEY=@key.txt',
+      text: 'Run the program that a file defines',
+    },
     { command: 'aops agents create invoice-check-2 --from invoice-check@live', text: 'Create an agent as a copy of another' },
   ],
   result: returns('createAgent.agent'),
@@ -56,16 +62,13 @@ export default defineCommand({
     checkRuntime(input);
     const fields = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createAgent'>>;
     const secrets = await readAgentSecrets(context, input.secret, '--secret ');
-    const definition = await agentDefinition(
-      context,
-      input,
-      secrets.map((secret) => secret.name),
-    );
-    const newProcedure = procedure === undefined ? definition : await readText(context, procedure);
+    const text = procedure === undefined ? undefined : await readText(context, procedure);
+    const textRuntime = runtime ?? (text === undefined ? undefined : await runtimeFor(text));
+    const names = secrets.map((secret) => secret.name);
+    const definition = await agentDefinition(context, input, names, textRuntime === 'acp' ? text : undefined);
+    const newProcedure = definition ?? text;
     const build =
-      newProcedure === undefined
-        ? fields.build
-        : { name: 'Revision 1', config: revisionConfig(newProcedure, definition === undefined ? (runtime ?? 'script') : 'acp') };
+      newProcedure === undefined ? fields.build : { name: 'Revision 1', config: revisionConfig(newProcedure, textRuntime ?? 'acp') };
     const source = sourceName === undefined ? undefined : await revisionId(context, sourceName);
     const body = {
       ...fields,

@@ -1,6 +1,7 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { shellWord } from '../../base/shell.ts';
-import { changedDefinition, instructionsOf } from '../../cli/input/agent-definition.ts';
+import { instructionsOf, unchanged } from '../../cli/input/agent-definition.ts';
+import { changedDefinition } from '../../cli/input/changed-definition.ts';
 import { changedConfig } from '../../cli/input/procedure.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -53,7 +54,7 @@ export default defineCommand({
       extension,
       advice: input.instructions ? undefined : `Use it with: aops agents update ${name} --procedure`,
       compose: (edited) =>
-        input.instructions ? changedDefinition(procedureOf(base.config), { instructions: edited }) : Promise.resolve(edited),
+        input.instructions ? changedDefinition(procedureOf(base.config), { ...unchanged, instructions: edited }).text : edited,
       async save(procedure) {
         await requireSame(context, agent, base, known);
         const body = {

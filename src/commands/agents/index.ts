@@ -15,6 +15,7 @@ export const agents = defineGroup({
     update: () => import('./update.ts'),
     delete: () => import('./delete.ts'),
     check: () => import('./check.ts'),
+    init: () => import('./init.ts'),
     edit: () => import('./edit.ts'),
     test: () => import('./test.ts'),
     acp,

@@ -16,7 +16,7 @@ export interface EditedDocument<Saved> {
   /** What to do with a file that contains the text, as the beginning of a command; undefined if no command accepts it. */
   advice: string | undefined;
   /** What is saved for an edited text. */
-  compose(text: string): Promise<string>;
+  compose(text: string): string;
   save(composed: string): Promise<Saved>;
 }
 
@@ -54,7 +54,7 @@ export async function editUntilSaved<Saved>(context: Context, document: EditedDo
 const again = Symbol('again');
 
 async function attempt<Saved>(context: Context, document: EditedDocument<Saved>, text: string): Promise<Saved | typeof again> {
-  const composed = await document.compose(text);
+  const composed = document.compose(text);
   try {
     return await document.save(composed);
   } catch (error) {

@@ -1,11 +1,11 @@
 /** The agent under test, as each test creates it in its own team. */
 import path from 'node:path';
 import { UsageError } from '../../../base/errors.ts';
-import { changedDefinition, runtimeFor } from '../../../cli/input/agent-definition.ts';
+import { type DefinitionChange, runtimeFor, unchanged } from '../../../cli/input/agent-definition.ts';
+import { readInstructions } from '../../../cli/input/instructions.ts';
 import { explainProcedure, revisionConfig } from '../../../cli/input/procedure.ts';
 import type { NamedSecret } from '../../../cli/input/secret.ts';
 import type { Context } from '../../../cli/kit/context.ts';
-import type { RevisionConfig } from '../../../interface/types.ts';
 import type { TestTeam } from './temporary-service.ts';
 import { type LoadedTestFile, readAgentFile } from './test-file.ts';
 
@@ -21,7 +21,8 @@ export interface TestedAgent {
   readonly secrets: readonly NamedSecret[];
   /** The file that it is defined in, as shown to people, and its text. */
   readonly source: { name: string; text: string };
-  readonly config: RevisionConfig;
+  /** What is added to a definition. */
+  readonly change: DefinitionChange;
 }
 
 /** @throws UsageError for a file that cannot be read, or options that do not suit the agent */
@@ -37,16 +38,24 @@ export async function readTestedAgent(
   if (runtime === 'script') {
     if (agent.instructions !== undefined)
       throw new UsageError(`${file.name}: ${source.name} is a procedure, and only programs have instructions.`);
-    return { name, runtime, secrets: [], source, config: revisionConfig(source.text, runtime) };
+    return { name, runtime, secrets: [], source, change: unchanged };
   }
-  const instructions = agent.instructions === undefined ? undefined : (await readAgentFile(context, file, agent.instructions)).text;
-  const definition = await changedDefinition(source.text, { instructions, environment, secrets: secrets.map((secret) => secret.name) });
-  return { name, runtime, secrets, source, config: revisionConfig(definition, runtime) };
+  const instructions =
+    agent.instructions === undefined
+      ? {}
+      : await readInstructions(context, path.relative(context.cwd, path.resolve(file.folder, agent.instructions)));
+  const change = { ...unchanged, ...instructions, environment, secrets: secrets.map((secret) => secret.name) };
+  return { name, runtime, secrets, source, change };
 }
 
 /** Creates the agent in a team and returns its ID. @throws UsageError that lists the problems of its definition with their lines */
-export async function createTestedAgent({ id, client }: TestTeam, { name, source, config, secrets }: TestedAgent): Promise<string> {
-  const body = { name, build: { name: source.name, config } };
+export async function createTestedAgent(
+  { id, client }: TestTeam,
+  { name, runtime, source, change, secrets }: TestedAgent,
+): Promise<string> {
+  const { changedDefinition } = await import('../../../cli/input/changed-definition.ts');
+  const definition = change === unchanged ? source.text : changedDefinition(source.text, change).text;
+  const body = { name, build: { name: source.name, config: revisionConfig(definition, runtime) } };
   const { agent } = await explainProcedure(source.name, client.call('createAgent', { params: { teamId: id }, body }));
   for (const secret of secrets) await client.call('setAgentSecret', { params: { agent_id: agent.id }, body: secret });
   return agent.id;
@@ -55,12 +64,12 @@ export async function createTestedAgent({ id, client }: TestTeam, { name, source
 /** Makes sure that an agent can be tested, before the first test. @throws UsageError as `createTestedAgent`, and for secrets that are missing */
 export async function checkTestedAgent(team: TestTeam, agent: TestedAgent): Promise<void> {
   // The problems are reported with the lines of the file, so its text is checked before anything is added.
-  const config = revisionConfig(agent.source.text, agent.runtime);
-  const id = await createTestedAgent(team, { ...agent, config, secrets: [] });
+  const id = await createTestedAgent(team, { ...agent, change: unchanged, secrets: [] });
   await team.client.call('deleteAgent', { params: { agent_id: id } });
   const { parse } = await import('yaml');
   const { secrets: needed = [] } = (agent.runtime === 'acp' ? parse(agent.source.text) : {}) as { secrets?: string[] };
-  const missing = needed.filter((name) => !agent.secrets.some((secret) => secret.name === name));
+  const { environment, secrets } = agent.change;
+  const missing = needed.filter((name) => !secrets.includes(name) && !Object.hasOwn(environment, name));
   if (missing.length === 0) return;
   throw new UsageError(
     `${agent.source.name}: the agent needs the secret ${missing.join(' and ')}.`,

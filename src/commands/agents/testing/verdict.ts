@@ -1,6 +1,5 @@
 /** Compares what was observed in a test with what its file expects. Pure. */
 import { isUtf8 } from 'node:buffer';
-import { firstLine } from '../../../base/values.ts';
 import { matchesPattern } from '../../../watch/answers.ts';
 import { type ContentRules, inWords, quoted, rulesOf, violations } from './matching.ts';
 import type { AgentTest, FileRule, MessageRule } from './schema.ts';
@@ -47,7 +46,7 @@ function statusFailures(expected: string, { status, error, aborted, requests }: 
   if (aborted !== undefined) return [{ expectation: 'status', message: aborted }];
   if (status === expected) return [];
   const reason =
-    status === 'waiting' ? `the test has no answer for ${quoted(requests.at(-1) ?? '')}` : error === null ? undefined : firstLine(error);
+    status === 'waiting' ? `the test has no answer for ${quoted(requests.at(-1) ?? '')}` : error === null ? undefined : shortened(error);
   return [{ expectation: 'status', message: `The run is ${status} instead of ${expected}${reason === undefined ? '.' : `: ${reason}`}` }];
 }
 
@@ -68,6 +67,14 @@ function requestFailures(expected: readonly string[], requests: readonly string[
 }
 
 const lines = (texts: readonly (string | undefined)[]): string => texts.map((text) => `${text}\n`).join('');
+
+/** The most lines of an error that are shown; it can quote what a program wrote. */
+const maxErrorLines = 12;
+
+function shortened(error: string): string {
+  const lines = error.split('\n');
+  return lines.length <= maxErrorLines ? error : [...lines.slice(0, maxErrorLines), '…'].join('\n');
+}
 
 /** The longest list of messages in a failure. */
 const maxListed = 10;
