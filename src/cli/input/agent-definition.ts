@@ -6,7 +6,8 @@ import { isVariableName, variableNameRule } from '../../base/variable-name.ts';
 import { length } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
 import { text, texts } from '../kit/flags.ts';
-import { type Instructions, readInstructions } from './instructions.ts';
+import type { DefinitionChange } from './changed-definition.ts';
+import { readInstructions } from './instructions.ts';
 
 export const agentOptions = {
   acp: text('ID', 'Run this agent of the registry, such as claude, codex or gemini', { check: length(1) }),
@@ -34,19 +35,6 @@ export interface AgentInput {
 
 /** Names under which secrets are passed. */
 const usuallySecret = /secret|token|password|credential|api_?key/i;
-
-/** What the options set in a definition; undefined or empty for what stays unchanged. */
-export interface DefinitionChange {
-  program: { acp: string } | { command: string[] } | undefined;
-  instructions: string | undefined;
-  /** All skills, with the texts of their files by path. */
-  skills: Instructions['skills'];
-  mode: string | undefined;
-  environment: Readonly<Record<string, string>>;
-  /** Names of secrets. */
-  secrets: readonly string[];
-  network: readonly string[];
-}
 
 /** The flags that set something in a definition, in the order of the help. */
 export function definitionFlags({ acp, acpCommand, instructions, env, secret, allowHost, mode }: AgentInput): string[] {
@@ -107,12 +95,6 @@ export async function agentDefinition(
   const { changedDefinition } = await import('./changed-definition.ts');
   return changedDefinition(base, change).text;
 }
-
-/** A change of nothing. */
-export const unchanged: DefinitionChange = {
-  ...{ program: undefined, instructions: undefined, skills: undefined, mode: undefined },
-  ...{ environment: {}, secrets: [], network: [] },
-};
 
 /** The instructions in a definition; empty if it has none, or cannot be read. */
 export async function instructionsOf(definition: string): Promise<string> {

@@ -1,7 +1,26 @@
 /** Changes parts of the definition of an agent of the Agent Client Protocol, and leaves the rest of its text unchanged. */
 import { Document, isMap, isScalar, parseDocument } from 'yaml';
 import { UsageError } from '../../base/errors.ts';
-import type { DefinitionChange } from './agent-definition.ts';
+import type { Instructions } from './instructions.ts';
+
+/** What the options set in a definition; undefined or empty for what stays unchanged. */
+export interface DefinitionChange {
+  program: { acp: string } | { command: string[] } | undefined;
+  instructions: string | undefined;
+  /** All skills, with the texts of their files by path. */
+  skills: Instructions['skills'];
+  mode: string | undefined;
+  environment: Readonly<Record<string, string>>;
+  /** Names of secrets. */
+  secrets: readonly string[];
+  network: readonly string[];
+}
+
+/** A change of nothing. */
+export const unchanged: DefinitionChange = {
+  ...{ program: undefined, instructions: undefined, skills: undefined, mode: undefined },
+  ...{ environment: {}, secrets: [], network: [] },
+};
 
 export interface ChangedDefinition {
   /** YAML; the same text if nothing changes. */

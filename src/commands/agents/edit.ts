@@ -1,7 +1,7 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { shellWord } from '../../base/shell.ts';
-import { instructionsOf, unchanged } from '../../cli/input/agent-definition.ts';
-import { changedDefinition } from '../../cli/input/changed-definition.ts';
+import { instructionsOf } from '../../cli/input/agent-definition.ts';
+import { changedDefinition, unchanged } from '../../cli/input/changed-definition.ts';
 import { changedConfig } from '../../cli/input/procedure.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';

@@ -1,7 +1,8 @@
 /** The agent under test, as each test creates it in its own team. */
 import path from 'node:path';
 import { UsageError } from '../../../base/errors.ts';
-import { type DefinitionChange, runtimeFor, unchanged } from '../../../cli/input/agent-definition.ts';
+import { runtimeFor } from '../../../cli/input/agent-definition.ts';
+import { changedDefinition, type DefinitionChange, unchanged } from '../../../cli/input/changed-definition.ts';
 import { readInstructions } from '../../../cli/input/instructions.ts';
 import { explainProcedure, revisionConfig } from '../../../cli/input/procedure.ts';
 import type { NamedSecret } from '../../../cli/input/secret.ts';
@@ -53,7 +54,6 @@ export async function createTestedAgent(
   { id, client }: TestTeam,
   { name, runtime, source, change, secrets }: TestedAgent,
 ): Promise<string> {
-  const { changedDefinition } = await import('../../../cli/input/changed-definition.ts');
   const definition = change === unchanged ? source.text : changedDefinition(source.text, change).text;
   const body = { name, build: { name: source.name, config: revisionConfig(definition, runtime) } };
   const { agent } = await explainProcedure(source.name, client.call('createAgent', { params: { teamId: id }, body }));
