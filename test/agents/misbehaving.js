@@ -51,6 +51,7 @@
  *   two-allows         offers two options of the kind allow_once, with different names
  *   no-options         offers no option
  *   no-tool-call       asks for a permission without having sent the tool call
+ *   questions          asks two questions in the form of a permission, as Qwen Code does, and reports the response as JSON
  *   elicitation        asks for a text, a number, a choice and a yes or no in a form, and reports the answer as JSON
  *
  * Modes: each session starts in the first one

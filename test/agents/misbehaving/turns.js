@@ -182,11 +182,51 @@ export const turns = {
     const written = await Promise.all([turn.write('first.txt', 'First'), turn.write('second.txt', 'Second')]);
     turn.say(JSON.stringify(written));
   },
+  questions: askQuestions,
   elicitation: async (turn) => {
     const params = { sessionId: turn.session.id, mode: 'form', message: 'Which release is it?', requestedSchema: form };
     turn.say(JSON.stringify(await request('elicitation/create', params)));
   },
 };
+
+const questions = [
+  {
+    question: 'Which colour?',
+    header: 'Colour',
+    multiSelect: false,
+    options: [
+      { label: 'Red', description: 'Warm' },
+      { label: 'Blue', description: 'Cold' },
+    ],
+  },
+  {
+    question: 'Which shapes?',
+    header: 'Shapes',
+    multiSelect: true,
+    options: [
+      { label: 'Circle', description: 'Round' },
+      { label: 'Square', description: 'Angular' },
+    ],
+  },
+];
+
+/** What Qwen Code 0.24.4 sends for its tool `ask_user_question`, and how it understands the response. */
+async function askQuestions(turn) {
+  const toolCall = {
+    ...{ toolCallId: 'questions', status: 'pending', title: 'Ask user 2 questions', kind: 'think', content: [], locations: [] },
+    rawInput: { questions },
+    _meta: { toolName: 'ask_user_question', qwenInteractionKind: 'user_question', qwenQuestions: questions },
+  };
+  const submit = { optionId: 'proceed_once', name: 'Submit', kind: 'allow_once' };
+  const cancel = { optionId: 'cancel', name: 'Cancel', kind: 'reject_once' };
+  const response = await request('session/request_permission', { sessionId: turn.session.id, options: [submit, cancel], toolCall });
+  const answers = Object.entries(response.answers ?? {}).map(([index, answer]) => `**${questions[index].header}**: ${answer}`);
+  turn.update('tool_call_update', {
+    ...{ toolCallId: 'questions', status: 'completed' },
+    content: [{ type: 'content', content: { type: 'text', text: answers.join('\n') || 'No valid answers were provided.' } }],
+  });
+  turn.say(JSON.stringify(response));
+}
 
 function startProcess(turn, file, detached) {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached, stdio: 'ignore' });

@@ -11,8 +11,8 @@ import {
   type CreateElicitationRequest,
   type CreateElicitationResponse,
   client,
-  type RequestPermissionOutcome,
   type RequestPermissionRequest,
+  type RequestPermissionResponse,
   type SessionNotification,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
@@ -26,7 +26,7 @@ import { AgentProblem, endProblem, requestProblem } from './problems.ts';
 
 /** A request from the agent that only a person can answer. */
 export type IncomingRequest =
-  | { kind: 'permission'; params: RequestPermissionRequest; respond: (outcome: RequestPermissionOutcome) => void }
+  | { kind: 'permission'; params: RequestPermissionRequest; respond: (response: RequestPermissionResponse) => void }
   | { kind: 'elicitation'; params: CreateElicitationRequest; respond: (response: CreateElicitationResponse) => void };
 
 /** An entry of the queue. */
@@ -63,12 +63,10 @@ export class AgentConnection {
     });
     this.#connection = client({ name: 'aops' })
       .onRequest('session/request_permission', ({ params, signal }) =>
-        this.#enqueueRequest<RequestPermissionOutcome>(
+        this.#enqueueRequest<RequestPermissionResponse>(
           (respond) => ({ kind: 'permission', params: redactor.value(params), respond }),
           signal,
-        ).then((outcome) => ({
-          outcome,
-        })),
+        ),
       )
       .onRequest('elicitation/create', ({ params, signal }) =>
         this.#enqueueRequest<CreateElicitationResponse>(

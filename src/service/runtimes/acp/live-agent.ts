@@ -189,7 +189,7 @@ export class LiveAgent {
 }
 
 function cancelRequest(request: IncomingRequest): void {
-  if (request.kind === 'permission') request.respond({ outcome: 'cancelled' });
+  if (request.kind === 'permission') request.respond({ outcome: { outcome: 'cancelled' } });
   else request.respond({ action: 'cancel' });
 }
 

@@ -10,6 +10,7 @@ import type { AgentDefinition } from './definition.ts';
 import { elicitationRequest, elicitationResponse } from './elicitation.ts';
 import type { LiveAgent } from './live-agent.ts';
 import { fingerprintOf, outcomeOf, permissionRequest } from './permission.ts';
+import { permissionQuestions, questionResponse } from './permission-questions.ts';
 import { AgentProblem } from './problems.ts';
 import { denialText, promptText } from './prompts.ts';
 import { answeredKey, storeRequest, unusedAnswers, useAnswer } from './requests.ts';
@@ -210,7 +211,7 @@ export class Turn {
       return await this.#openRequest(
         request,
         fingerprintOf(call),
-        permissionRequest(call, request.params.options, this.#agent.updates.argumentsOf(call)),
+        permissionQuestions(request.params) ?? permissionRequest(call, request.params.options, this.#agent.updates.argumentsOf(call)),
       );
     }
     await this.#emit(this.#agent.updates.finish());
@@ -269,7 +270,12 @@ export class Turn {
 }
 
 function respond(request: IncomingRequest, answer: HumanAnswer): void {
-  if (request.kind === 'permission') request.respond(outcomeOf(request.params.options, answer.type === 'approval' && answer.approved));
+  if (request.kind === 'permission')
+    request.respond(
+      answer.type === 'question'
+        ? questionResponse(request.params, answer.answers)
+        : { outcome: outcomeOf(request.params.options, answer.approved) },
+    );
   else request.respond(elicitationResponse(request.params, answer));
 }
 

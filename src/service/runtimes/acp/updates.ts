@@ -203,9 +203,10 @@ export class SessionUpdates {
   }
 }
 
-/** The name of a tool in the field of the protocol, or in the metadata of Claude's adapter. */
+/** The name of a tool in the field of the protocol, or in the metadata of Claude's adapter or of Qwen Code. */
 function nameOf({ name, _meta: meta }: ToolCallUpdate): string | undefined {
   if (typeof name === 'string' && name !== '') return name;
+  if (typeof meta?.toolName === 'string' && meta.toolName !== '') return meta.toolName;
   const claude = meta?.claudeCode;
   if (isObject(claude) && typeof claude.toolName === 'string') return claude.toolName;
   return undefined;

@@ -105,6 +105,37 @@ describe('a run of an agent', () => {
       content: { name: 'Ada', number: 3, channel: 'beta', draft: false },
     });
   });
+
+  it('are asked as a question if the agent marks a permission as questions, and answered next to it', async () => {
+    const { machine, run } = await runOf('questions');
+    expect(await machine.pending(run)).toMatchObject({
+      type: 'question',
+      title: 'Ask user 2 questions',
+      questions: [
+        { question: 'Which colour?', header: 'Colour', options: [{ label: 'Red', description: 'Warm' }, { label: 'Blue' }] },
+        { question: 'Which shapes?', header: 'Shapes', options: [{ label: 'Circle' }, { label: 'Square' }], multi_select: true },
+      ],
+    });
+    const answers = { 'Which colour?': 'Blue', 'Which shapes?': 'Circle, Square' };
+    expect(await machine.answer(run, { answers })).toMatchObject({ status: 'completed', error: null });
+    const messages = await machine.messages(run);
+    expect(messages.find(({ type }) => type === 'tool_call')?.tool_call?.name).toBe('ask_user_question');
+    expect(messages.find(({ type }) => type === 'tool_result')?.tool_result?.result).toEqual({
+      text: '**Colour**: Blue\n**Shapes**: Circle, Square',
+    });
+    expect(JSON.parse((await machine.texts(run)).at(-1) as string)).toEqual({
+      outcome: { outcome: 'selected', optionId: 'proceed_once' },
+      answers: { 0: 'Blue', 1: 'Circle, Square' },
+    });
+  });
+
+  it('are cancelled without answers when the run is stopped', async () => {
+    const { machine, run } = await runOf('questions');
+    await machine.api.ok('stopRun', { params: { run_id: run.id } });
+    await machine.until(run.id, 'interrupted');
+    expect((await machine.messages(run)).filter(({ type }) => type === 'tool_result')).toEqual([]);
+    await eventually('the end of the process', () => processesIn(machine.workspace(run)).length === 0);
+  });
 });
 
 describe('permissions', () => {
