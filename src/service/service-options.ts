@@ -34,6 +34,8 @@ export interface Service {
   readonly exec: ExecLevel;
   /** Why commands are not contained, although the setting `auto` asks for it. */
   readonly shortfall: Shortfall | undefined;
+  /** How many agents that are processes can run at the same time. */
+  readonly agentConcurrency: number;
   readonly url: string;
   readonly port: number;
   readonly teamId: string;

@@ -75,7 +75,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     let closed: Promise<void> | undefined;
     return {
       ...{ url, port: server.port, teamId, token, instanceId },
-      ...{ exec: engine.containment.level, shortfall: engine.containment.shortfall },
+      ...{ exec: engine.containment.level, shortfall: engine.containment.shortfall, agentConcurrency: engine.agentConcurrency },
       setTls(pair) {
         checkTls(pair, clock.now());
         server.setTls(pair);

@@ -37,6 +37,10 @@ export interface LocalState {
   /** How long runs and their files are stored after their end: a duration or `off`; missing if an older version wrote the state. */
   retention?: string;
   sandbox_retention?: string;
+  /** Limits for the processes of agents; missing if an older version wrote the state. */
+  max_agents?: number;
+  agent_idle?: string;
+  agent_timeout?: string;
   /** The address at which others reach it, if configured. */
   public_url?: string;
   /** Whether `local down` removes the data directory. */

@@ -7,6 +7,7 @@ import { defaultDataDirectory, logFile, removeState, serviceFile, tokenFile, wri
 import { agentHosts, execOptions } from '../../cli/input/exec-options.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { text } from '../../cli/kit/flags.ts';
+import { agentProcessOptions, agentProcessSettings, agentProcessState } from './agent-flags.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
 import { firstCertificate, reloadTls } from './certificate.ts';
 import { connectionOptions, connectionSettings } from './connection-flags.ts';
@@ -34,6 +35,7 @@ export default defineCommand({
     ...execOptions('off'),
     ...planOptions,
     ...retentionOptions,
+    ...agentProcessOptions,
     ...browsingOptions('off'),
     ...webhookOptions,
     ...connectionOptions,
@@ -71,6 +73,7 @@ export default defineCommand({
       ...(context.env.PATH === undefined ? {} : { commandPath: context.env.PATH }),
       ...(await readPlans(context, input.plan)),
       ...retentionSettings(input),
+      ...agentProcessSettings(input),
       ...listening,
       drain: {
         ...(input.drainDelay === undefined ? {} : { delay: parseDuration(input.drainDelay) as number }),
@@ -99,6 +102,7 @@ export default defineCommand({
         webhook_hosts: input.allowWebhookHost,
         connection_hosts: input.allowConnectionHost,
         ...retentionState(input),
+        ...agentProcessState(service, input),
         ...(input.publicUrl === undefined ? {} : { public_url: input.publicUrl }),
         ephemeral,
         ...(listening.tls === undefined ? {} : { certificate: firstCertificate(listening.tls.cert) }),

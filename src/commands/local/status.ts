@@ -11,6 +11,7 @@ import {
 import { defineCommand } from '../../cli/kit/command.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
+import { agentProcessesInWords } from './agent-flags.ts';
 import { hostsInWords, ownMachine } from './outbound-hosts.ts';
 import { retentionInWords } from './retention.ts';
 
@@ -33,6 +34,9 @@ interface LocalStatus {
   connection_hosts: string[] | null;
   retention: string | null;
   sandbox_retention: string | null;
+  max_agents: number | null;
+  agent_idle: string | null;
+  agent_timeout: string | null;
   ephemeral: boolean;
   started_at: string | null;
 }
@@ -56,6 +60,9 @@ const notRunning: LocalStatus = {
   connection_hosts: null,
   retention: null,
   sandbox_retention: null,
+  max_agents: null,
+  agent_idle: null,
+  agent_timeout: null,
   ephemeral: false,
   started_at: null,
 };
@@ -86,6 +93,9 @@ export default defineCommand({
     connection_hosts: 'string[]|null',
     retention: 'string|null',
     sandbox_retention: 'string|null',
+    max_agents: 'integer|null',
+    agent_idle: 'string|null',
+    agent_timeout: 'string|null',
     ephemeral: 'boolean',
     started_at: 'date-time|null',
   }),
@@ -104,6 +114,7 @@ export default defineCommand({
     Browsing: status.browse === null ? undefined : browseInWords(status.browse),
     Webhooks: hostsInWords(status.webhook_hosts),
     Connections: hostsInWords(status.connection_hosts),
+    Agents: agentProcessesInWords(status),
     Retention: retentionInWords(status.retention, status.sandbox_retention),
   })),
   async run(context, input): Promise<LocalStatus> {

@@ -28,6 +28,7 @@ import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
+import { type AgentProcessInput, agentProcessArguments, agentProcessOptions, differsInAgentProcesses } from './agent-flags.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
 import { type ConnectionInput, connectionArguments, connectionOptions, differsInConnections } from './connection-flags.ts';
 import { differsInExec, execArguments } from './exec-flags.ts';
@@ -53,6 +54,7 @@ export default defineCommand({
     ...execOptions('auto'),
     ...planOptions,
     ...retentionOptions,
+    ...agentProcessOptions,
     ...browsingOptions('on'),
     ...webhookOptions,
     ...connectionOptions,
@@ -77,6 +79,9 @@ export default defineCommand({
     connection_hosts: 'string[]?',
     retention: 'string?',
     sandbox_retention: 'string?',
+    max_agents: 'integer?',
+    agent_idle: 'string?',
+    agent_timeout: 'string?',
     ephemeral: 'boolean',
     started_at: 'date-time',
     profile: 'string',
@@ -106,7 +111,7 @@ export default defineCommand({
   },
 });
 
-interface UpInput extends ExecInput, RetentionInput, WebhookInput, ConnectionInput {
+interface UpInput extends ExecInput, RetentionInput, AgentProcessInput, WebhookInput, ConnectionInput {
   port: number | undefined;
   dataDir: string | undefined;
   ephemeral: boolean;
@@ -124,6 +129,7 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
     // Plans are read only at the start.
     input.plan.length > 0 ||
     differsInRetention(running, input) ||
+    differsInAgentProcesses(running, input) ||
     (input.browse !== undefined && input.browse !== (running.browse ?? 'off')) ||
     differsInWebhooks(running, input) ||
     differsInConnections(running, input) ||
@@ -183,6 +189,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     ...connectionArguments(input),
     ...planFlags(context, input.plan),
     ...retentionArguments(input),
+    ...agentProcessArguments(input),
     '--json',
   ];
   // It runs in its own session, so Ctrl-C in this terminal does not reach it.

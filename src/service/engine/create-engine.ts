@@ -11,6 +11,7 @@ import { HostRules, wordFor } from '../outbound/host-rules.ts';
 import { Sender } from '../outbound/sender.ts';
 import { Repositories } from '../repositories/repositories.ts';
 import { createAcpRuntime } from '../runtimes/acp/acp-runtime.ts';
+import { defaultConcurrency } from '../runtimes/acp/agent-slots.ts';
 import type { AcpOptions } from '../runtimes/acp/options.ts';
 import { RunTokens } from '../runtimes/run-tokens.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -70,7 +71,10 @@ export interface EngineOptions {
     lookup?: Lookup;
   };
   /** Limits of agents that are processes. */
-  acp?: Pick<AcpOptions, 'agentConcurrency' | 'idleTimeout' | 'limits'>;
+  acp?: Partial<Pick<AcpOptions, 'idleTimeout' | 'turnTimeout' | 'limits'>> & {
+    /** How many agents can run at the same time. By default, as many as fit into the memory of this machine. */
+    agentConcurrency?: number | undefined;
+  };
   /** What executes agents. By default, the script runtime and the acp runtime. */
   runtimes?: readonly Runtime[];
 }
@@ -79,6 +83,8 @@ export interface EngineOptions {
 export interface StartableEngine extends Engine {
   readonly containment: Containment;
   readonly worker: Worker;
+  /** How many agents that are processes can run at the same time. */
+  readonly agentConcurrency: number;
 }
 
 /**
@@ -99,12 +105,22 @@ export async function createEngine(
   });
   const searchPath = commandPath ?? systemPath;
   const runTokens = new RunTokens();
+  const agentConcurrency = options.acp?.agentConcurrency ?? defaultConcurrency();
   const runtimes = options.runtimes ?? [
     scriptRuntime,
-    createAcpRuntime({ clock, log, searchPath, runTokens, node: options.node, nodeVersion: options.nodeVersion, ...options.acp }),
+    createAcpRuntime({
+      clock,
+      log,
+      searchPath,
+      runTokens,
+      node: options.node,
+      nodeVersion: options.nodeVersion,
+      ...options.acp,
+      agentConcurrency,
+    }),
   ];
   return {
-    ...{ store, clock, log },
+    ...{ store, clock, log, agentConcurrency },
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
     runTokens,
     sandboxes: new SandboxStore(join(dataDirectory, 'sandboxes'), {

@@ -212,6 +212,14 @@ describe('aops serve', () => {
       ['--retention', '5s'],
       '--retention must be a duration of at least a minute, such as 90d, or off; "5s" is not valid.',
     ],
+    ['no agents', ['--max-agents', '0'], '--max-agents must be a whole number, 1 to 1000, not "0".'],
+    ['an agent that is kept for a word', ['--agent-idle', 'soon'], '--agent-idle must be a duration such as'],
+    [
+      'turns of two days',
+      ['--agent-timeout', '2d'],
+      '--agent-timeout must be a duration of more than 0 and at most 24h, such as 30m; "2d" is not valid.',
+    ],
+    ['turns without time', ['--agent-timeout', '0'], '--agent-timeout must be a duration of more than 0'],
     [
       'a short token for the figures',
       ['--metrics-token-file', 'short'],
@@ -273,6 +281,28 @@ async function whileServing<Result>(folder: string, argv: readonly string[], wor
   });
   return result as Promise<Result>;
 }
+
+it.each([
+  { flags: [], limits: { max_agents: expect.any(Number), agent_idle: '3m', agent_timeout: '1h' } },
+  {
+    flags: ['--max-agents', '2', '--agent-idle', '0', '--agent-timeout', '1h30m'],
+    limits: { max_agents: 2, agent_idle: '0', agent_timeout: '1h30m' },
+  },
+])('serve $flags shows its limits for agents in its status', async ({ flags, limits }) => {
+  const folder = await temporaryFolder();
+  const [record, text] = await whileServing(folder, ['--data-dir', 'own', ...flags], () =>
+    Promise.all([
+      runCli(['local', 'status', '--data-dir', 'own', '--json'], { env: folderEnv(folder), cwd: folder }),
+      runCli(['local', 'status', '--data-dir', 'own', '--color', 'never'], { env: folderEnv(folder), cwd: folder, tty: true }),
+    ]),
+  );
+  expect(record.json()).toMatchObject(limits);
+  expect(text.stdout).toMatch(
+    flags.length === 0
+      ? /Agents: +at most \d+ at a time, 1h per turn, kept 3m while waiting\n/
+      : /Agents: +at most 2 at a time, 1h30m per turn, kept 0 while waiting\n/,
+  );
+});
 
 it.each([
   { flags: [], status: 400 },

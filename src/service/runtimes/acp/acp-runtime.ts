@@ -4,7 +4,7 @@
  * the process stays alive for some minutes. After that, another process continues the session.
  */
 import type { Outcome, RunHost, Runtime } from '../runtime.ts';
-import { AgentSlots, defaultConcurrency } from './agent-slots.ts';
+import { AgentSlots } from './agent-slots.ts';
 import { type AgentDefinition, parseDefinition } from './definition.ts';
 import type { LiveAgent } from './live-agent.ts';
 import type { AcpOptions } from './options.ts';
@@ -26,7 +26,7 @@ interface OpenAgent {
 export function createAcpRuntime(options: AcpOptions): Runtime {
   const { clock } = options;
   const parked = new ParkedAgents<TurnState>(clock, options.idleTimeout ?? defaultIdleTimeout, (runId) => slots.release(runId));
-  const slots = new AgentSlots(options.agentConcurrency ?? defaultConcurrency(), () => parked.endOldest());
+  const slots = new AgentSlots(options.agentConcurrency, () => parked.endOldest());
   /** The processes that are being ended, by run. */
   const endings = new Map<string, Promise<void>>();
   /** The checks in progress. */
@@ -95,7 +95,7 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
     async advance(host) {
       host.signal.throwIfAborted();
       try {
-        return await advance(host, parseDefinition(host.procedure));
+        return await advance(host, parseDefinition(host.procedure, options.turnTimeout));
       } catch (error) {
         host.signal.throwIfAborted();
         if (error instanceof AgentProblem) return { status: 'failed', error: error.message };

@@ -58,8 +58,11 @@ export interface AgentDefinition {
 
 const findProblems = structureCheck({ schema: Definition, label: 'the definition' });
 
-/** Parses a definition. Throws a ServiceError 400 `invalid_procedure` whose details contain every problem with its line and column. */
-export function parseDefinition(text: string): AgentDefinition {
+/**
+ * Parses a definition. Throws a ServiceError 400 `invalid_procedure` whose details contain every problem with its line and column.
+ * @param turnTimeout milliseconds for a turn if the definition sets none
+ */
+export function parseDefinition(text: string, turnTimeout = defaultTimeout): AgentDefinition {
   if (Buffer.byteLength(text) > maxDefinitionSize)
     throw invalidProcedure([{ message: `the definition is longer than ${maxDefinitionSize} bytes`, line: 1, column: 1 }]);
   const source = readSource(text);
@@ -81,7 +84,7 @@ export function parseDefinition(text: string): AgentDefinition {
     environment: definition.environment ?? {},
     secrets: definition.secrets ?? [],
     network: definition.network ?? [],
-    timeout: definition.timeout === undefined ? defaultTimeout : (parseDuration(definition.timeout) ?? defaultTimeout),
+    timeout: definition.timeout === undefined ? turnTimeout : (parseDuration(definition.timeout) ?? turnTimeout),
   };
 }
 

@@ -13,10 +13,12 @@ export interface AcpOptions {
   nodeVersion?: string | undefined;
   /** Issues the tokens with which agents use the tools of their runs. */
   runTokens: RunTokens;
-  /** How many agents can run at the same time. By default, as many as fit into the memory of this machine. */
-  agentConcurrency?: number | undefined;
+  /** How many agents can run at the same time. */
+  agentConcurrency: number;
   /** Milliseconds for which the process of a waiting run stays alive. */
   idleTimeout?: number | undefined;
+  /** Milliseconds for a turn of an agent whose definition sets no time. */
+  turnTimeout?: number | undefined;
   /** Time limits in milliseconds. */
   limits?: Partial<AcpLimits> | undefined;
 }

@@ -254,6 +254,17 @@ describe('an agent that fails', () => {
     machine.expectNoProcess(run);
   });
 
+  it('has the time that the service allows, unless its definition sets another', async () => {
+    const machine = await AgentMachine.start({ acp: { turnTimeout: 500 } });
+    const run = await machine.run(agent('never-answers'), 'Hello');
+    expect(run).toMatchObject({ status: 'failed', error: expect.stringMatching(/^The agent did not finish within 0\.5 seconds\./) });
+    const longer = await machine.begin(agent('slow', { timeout: '1h' }), 'Hello');
+    await machine.until(longer.id, 'running');
+    await machine.run(agent('never-answers'), 'Hello');
+    // Its turn began before that of an agent whose time is over by now.
+    expect((await machine.api.ok('getRun', { params: { run_id: longer.id } })).run.status).toBe('running');
+  });
+
   it('ends its run with the reason if the program does not exist', async () => {
     const machine = await AgentMachine.start();
     const run = await machine.run({ command: ['no-such-agent', '--acp'] }, 'Hello');
