@@ -7,6 +7,7 @@ import type { IncomingRequest } from './connection.ts';
 import { elicitationRequest } from './elicitation.ts';
 import type { LiveAgent } from './live-agent.ts';
 import { outcomeOf, permissionRequest } from './permission.ts';
+import { permissionQuestions } from './permission-questions.ts';
 import { AgentProblem } from './problems.ts';
 
 const prompt =
@@ -84,9 +85,10 @@ function deny(agent: LiveAgent, request: IncomingRequest, trial: TrialResult): v
   if (request.kind === 'permission') {
     trial.asked = true;
     const { call } = agent.updates.acceptPermission(request.params.toolCall);
-    const { title } = permissionRequest(call, request.params.options, agent.updates.argumentsOf(call));
-    if (isListed) trial.requests.push({ type: 'approval', title });
-    request.respond(outcomeOf(request.params.options, false));
+    const { type, title } =
+      permissionQuestions(request.params) ?? permissionRequest(call, request.params.options, agent.updates.argumentsOf(call));
+    if (isListed) trial.requests.push({ type, title });
+    request.respond({ outcome: outcomeOf(request.params.options, false) });
   } else {
     const title = elicitationRequest(request.params)?.title ?? request.params.message;
     if (isListed) trial.requests.push({ type: 'question', title });
