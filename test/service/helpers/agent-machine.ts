@@ -25,7 +25,7 @@ export class AgentMachine {
 
   /** Starts a service that is closed after the test. Agents are not confined unless the options say so. */
   static async start(options: Partial<ServiceOptions> = {}): Promise<AgentMachine> {
-    const dataDirectory = await temporaryDirectory();
+    const dataDirectory = options.dataDirectory ?? (await temporaryDirectory());
     await putEmptyDatabase(dataDirectory);
     const machine = new AgentMachine(dataDirectory, { exec: 'host', ...options });
     afterTest(() => machine.close());

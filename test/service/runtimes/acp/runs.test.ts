@@ -1,5 +1,6 @@
 /** Runs of an agent that behaves in all the ways that agents have been seen to: each ends with an explanation, and leaves no process behind. */
 import { existsSync, readFileSync } from 'node:fs';
+import os from 'node:os';
 import { describe, expect, it, vi } from 'vitest';
 import type { Run } from '../../../../src/interface/types.ts';
 import { misbehaving } from '../../../agents/installed.ts';
@@ -271,6 +272,15 @@ describe('an agent that fails', () => {
     expect(run.error).toBe(
       'The program `no-such-agent` of the agent was not found. Install it on the machine of the service, or correct the definition of the agent.',
     );
+  });
+
+  it('ends its run with the platforms for which it exists, if this is another one', async () => {
+    const architecture = vi.spyOn(os, 'arch').mockReturnValue('riscv64');
+    afterTest(() => architecture.mockRestore());
+    const machine = await AgentMachine.start();
+    const run = await machine.run({ acp: 'kimi' }, 'Hello');
+    expect(run.error).toMatch(/^Kimi CLI is not available for \w+-riscv64, only for darwin-arm64, linux-arm64, linux-x64, win32-x64\./);
+    machine.expectNoProcess(run);
   });
 
   it('ends its run if it exits while a person is awaited, and was told to continue', async () => {
