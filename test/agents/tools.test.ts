@@ -55,6 +55,21 @@ for (const agent of modelAgents) {
       },
       startLimit,
     );
+
+    it(
+      'uses the tools after the service was restarted while a person was awaited',
+      async () => {
+        const { machine, run, memory } = await started(agent, 'host');
+        expect(run).toMatchObject({ status: 'waiting', error: null });
+        await machine.restart();
+        let outcome = await machine.answer(run, { approved: true });
+        // An agent that does not report the arguments of the call, or does not remember it, asks again.
+        if (outcome.status === 'waiting') outcome = await machine.answer(run, { approved: true });
+        expect(outcome).toMatchObject({ status: 'completed', error: null });
+        expect((await memory()).body).toMatchObject({ content: fact.content });
+      },
+      startLimit,
+    );
   });
 
   describeNeeding(agent.missing ?? needsContainment, `${agent.name}, contained`, () => {

@@ -87,7 +87,7 @@ export interface Launch {
   folder?: string;
   /** The value of the variable that marks the program and everything that it starts, at the level `host`. */
   marker?: string;
-  /** How the program reaches the endpoint that was requested. */
+  /** How the program reaches the endpoint that was requested; undefined if it cannot. */
   endpoint?: ProgramEndpoint;
   /** Ends the connections of the program, and removes what was created for it. */
   release(): Promise<void>;
@@ -101,6 +101,10 @@ export interface Launcher {
   prepare(request: LaunchRequest): Promise<Launch>;
 }
 
+/** The endpoint for a program that connects to the service itself. Programs do not know the certificate of a service with TLS. */
+export const directEndpoint = (endpoint: ProgramEndpoint | undefined): { endpoint?: ProgramEndpoint } =>
+  endpoint === undefined || endpoint.url.startsWith('https:') ? {} : { endpoint };
+
 /** The level `host`: spawns the program itself, with a variable by which its processes are found. */
 export const hostLauncher: Launcher = {
   level: 'host',
@@ -109,7 +113,7 @@ export const hostLauncher: Launcher = {
     const marker = newMarker();
     return {
       ...{ level: 'host', program, args, environment: { ...environment, [markerName]: marker }, directory, cgroups: [], marker },
-      ...(endpoint === undefined ? {} : { endpoint }),
+      ...directEndpoint(endpoint),
       release: async () => undefined,
     };
   },

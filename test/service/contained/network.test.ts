@@ -5,6 +5,7 @@ import { startProcess } from '../../../src/service/sandbox/process.ts';
 import { ContainedRuns, listening, needsContainment } from '../../support/contained.ts';
 import { describeNeeding } from '../../support/requirements.ts';
 import { whenDone } from '../../support/temporary.ts';
+import { startHttps } from '../../support/tls.ts';
 
 /** Requests a URL, through the proxy of the environment unless it is on this machine. */
 const get = (url: string): string => `"$(command -v node)" -e '
@@ -145,6 +146,15 @@ describeNeeding(needsContainment, 'the network of a contained program', () => {
     expect(first).toBe('200 GET /v2/mcp Bearer secret');
     expect(second).toMatch(/^403 .*path_not_allowed/);
     expect(third).toMatch(/^403 .*path_not_allowed/);
+  });
+
+  it('reaches the endpoint of a service with TLS, without knowing its certificate', async () => {
+    const service = await startHttps('server', (request, response) => void response.end(`${request.url} ${request.headers.authorization}`));
+    whenDone(() => service.close());
+    const endpoint = { url: `https://127.0.0.1:${service.port}/v2/mcp`, authorization: 'Bearer secret' };
+    const request = await runs.request(get(`http://127.0.0.1:${service.port}/v2/mcp`));
+    const { stdout } = await runs.run('', { args: request.args, endpoint });
+    expect(stdout).toBe('200 /v2/mcp Bearer secret');
   });
 
   it('passes stdin, the exit code, and signals through the bridge', async () => {

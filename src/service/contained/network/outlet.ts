@@ -9,7 +9,7 @@ import path from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import { type Guard, guardedConnect, HostNotAllowedError, type Lookup, withoutBrackets } from '../../outbound/guarded-lookup.ts';
 import { closer, createProxy, join, type OpenConnection } from '../../outbound/proxy.ts';
-import type { LaunchRequest, ProgramEndpoint } from '../../sandbox/launch.ts';
+import { directEndpoint, type LaunchRequest, type ProgramEndpoint } from '../../sandbox/launch.ts';
 import type { Mount } from '../bubblewrap.ts';
 import { bridgeProgram } from './bridge-file.ts';
 import { type Destinations, destinationsOf, type OperatorRules, type ServiceAddress, wholeNetwork } from './destinations.ts';
@@ -51,7 +51,7 @@ const noOutlet: Outlet = { mounts: [], command: [], environment: {}, close: asyn
 export async function openOutlet({ network = { kind: 'none' }, endpoint }: LaunchRequest, options: OutletOptions): Promise<Outlet> {
   if (network.kind === 'all') {
     if (!options.operator.allowsAll) throw refusedNetwork();
-    return { ...noOutlet, ...(endpoint === undefined ? {} : { endpoint }) };
+    return { ...noOutlet, ...directEndpoint(endpoint) };
   }
   const destinations = destinationsOf(network.kind === 'hosts' ? network.hosts : [], options.operator, options.service);
   const servers = serversFor(destinations, endpoint, options.lookup);

@@ -1,11 +1,12 @@
 /** A running agent with its session: starts, prompts, and ends it. */
-import type { InitializeResponse, McpServer, PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk';
+import type { InitializeResponse, PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk';
 import type { Clock } from '../../../base/clock.ts';
 import { createRedactor } from '../../../base/redaction.ts';
-import type { Launcher, LaunchRequest, ProgramEndpoint } from '../../sandbox/launch.ts';
+import type { Launcher, LaunchRequest } from '../../sandbox/launch.ts';
 import type { RunToken } from '../run-tokens.ts';
 import { AgentProcess } from './agent-process.ts';
 import { AgentConnection, type IncomingRequest } from './connection.ts';
+import { mcpServers, toolsShortfall } from './mcp-servers.ts';
 import { chooseMode, type ModeChoice, modesIn, type OfferedMode, type OfferedModes } from './modes.ts';
 import type { AcpLimits } from './options.ts';
 import { AgentProblem } from './problems.ts';
@@ -55,8 +56,8 @@ export class LiveAgent {
   /** Values that its process has got and that must not be recorded, by name. */
   readonly secrets: ReadonlyMap<string, string>;
   readonly tools: RunToken | undefined;
-  /** Whether the agent can reach tools; some agents support only servers that they start themselves. */
-  readonly canUseTools: boolean;
+  /** Why it has no tools, as the end of a sentence; undefined if it has. */
+  readonly toolsShortfall: string | undefined;
   /** The beginning of the first prompt of a new session; undefined if the agent reads its instructions itself. */
   readonly instructions: string | undefined;
   readonly updates: SessionUpdates;
@@ -80,7 +81,7 @@ export class LiveAgent {
     this.replacementReason = session.reason;
     this.mode = session.mode;
     this.tools = options.tools;
-    this.canUseTools = supportsHttp(info);
+    this.toolsShortfall = toolsShortfall(info, connection.process.endpoint);
     this.name = info.agentInfo?.title ?? info.agentInfo?.name ?? launch.program;
     this.version = info.agentInfo?.version ?? 'unknown';
     this.updates = new SessionUpdates(nextEventId, launch.directory);
@@ -191,17 +192,6 @@ export class LiveAgent {
 function cancelRequest(request: IncomingRequest): void {
   if (request.kind === 'permission') request.respond({ outcome: { outcome: 'cancelled' } });
   else request.respond({ action: 'cancel' });
-}
-
-const supportsHttp = ({ agentCapabilities }: InitializeResponse): boolean => agentCapabilities?.mcpCapabilities?.http === true;
-
-/** The servers of a session: that with the tools of the run. Its token is passed on only if the connection does not add it. */
-function mcpServers(info: InitializeResponse, endpoint: ProgramEndpoint | undefined): McpServer[] {
-  if (endpoint === undefined || !supportsHttp(info)) return [];
-  const { url, authorization } = endpoint;
-  return [
-    { type: 'http', name: 'aops', url, headers: authorization === undefined ? [] : [{ name: 'Authorization', value: authorization }] },
-  ];
 }
 
 interface OpenedSession {

@@ -149,13 +149,13 @@ export class Turn {
 
   /** Notices for people about the agent's mode, and about how its session was continued. */
   #openingNotices(): RuntimeEvent[] {
-    const { origin, mode, name, version, replacementReason } = this.#agent;
+    const { origin, mode, name, version, replacementReason, toolsShortfall } = this.#agent;
     const texts: string[] = [];
     const savedSession = this.#host.agentSession;
     if (mode?.asks === false && savedSession?.mode !== mode.mode)
       texts.push(`${name} ${version} works in the mode "${mode.mode}", in which it acts without asking a person.`);
-    if ((origin === 'new' || origin === 'replaced') && !this.#agent.canUseTools)
-      texts.push(`${name} ${version} cannot use MCP servers over HTTP, so it has no tools for cases, for its memory, and for artifacts.`);
+    if ((origin === 'new' || origin === 'replaced') && toolsShortfall !== undefined)
+      texts.push(`${name} ${version} has no tools for cases, for its memory, and for artifacts: ${toolsShortfall}.`);
     if (origin === 'resumed' || origin === 'loaded') texts.push(`The session of ${name} was ${origin}.`);
     if (origin === 'replaced')
       texts.push(

@@ -213,7 +213,7 @@ describe('the tools of a run', () => {
     const machine = await AgentMachine.start();
     const run = await machine.run({ command: misbehaving('no-http') }, 'Hello');
     expect(await machine.texts(run, 'notice')).toEqual([
-      'Misbehaving agent 1.2.3 cannot use MCP servers over HTTP, so it has no tools for cases, for its memory, and for artifacts.',
+      'Misbehaving agent 1.2.3 has no tools for cases, for its memory, and for artifacts: it does not support MCP servers over HTTP.',
     ]);
   });
 });
