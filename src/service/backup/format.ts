@@ -6,15 +6,18 @@ import { isObject, jsonValue } from '../../base/values.ts';
 import { damagedBackup, newerBackup, quoteName } from './problems.ts';
 
 /** Incremented when older versions can no longer read it. */
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 export const infoName = 'aops-backup.json';
 export const sumsName = 'SHA256SUMS';
 export const databaseName = 'aops.db';
 /** The files next to the database: the key of sealed secrets, and the token of the owner. */
 export const keyNames = ['secrets.key', 'token'] as const;
-/** The folders of a sandbox that are backed up. Uploads in progress are not: no client could continue them. */
-export const sandboxFolders = ['workspace', 'tmp', 'browser'] as const;
+/**
+ * The folders of a sandbox that are backed up; `home` contains the sessions of agents. Uploads in progress are not: no client could
+ * continue them.
+ */
+export const sandboxFolders = ['workspace', 'tmp', 'browser', 'home'] as const;
 
 /** Bytes of a name. The rest of PATH_MAX (4,096 bytes on Linux) is for the data directory itself. */
 export const longestName = 3_584;

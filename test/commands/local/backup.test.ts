@@ -44,7 +44,7 @@ describe('local backup', () => {
       bytes: size,
       data_dir: stoppedDirectory,
       online: false,
-      format: 1,
+      format: 2,
       problems: [],
     });
     expect(mode & 0o777).toBe(0o600);

@@ -102,7 +102,7 @@ describe('a backup of a stopped service', () => {
     await symlink('../../../token', path.join(workspace, 'up'));
     await mkdir(path.join(directory, 'sandboxes', sandbox, 'staging'), { recursive: true });
     const { bytes, progress } = await backUp(directory);
-    expect(progress.info).toMatchObject({ format: 1, created_at: new Date(now).toISOString(), agents: 1, runs: 1, open_runs: 0 });
+    expect(progress.info).toMatchObject({ format: 2, created_at: new Date(now).toISOString(), agents: 1, runs: 1, open_runs: 0 });
     expect(progress).toMatchObject({ sandboxes: 1, files: 7 });
     expect(progress.problems.map(({ path: name }) => path.basename(name)).sort()).toEqual(['far', 'up']);
 
@@ -397,8 +397,8 @@ describe('a damaged or malicious backup', () => {
       ],
       [
         'a newer format',
-        archive([{ name: first.name, content: JSON.stringify({ ...info, format: 2 }) }, database]),
-        failure('backup_newer', /format 2/),
+        archive([{ name: first.name, content: JSON.stringify({ ...info, format: 3 }) }, database]),
+        failure('backup_newer', /format 3/),
       ],
     ];
     for (const [label, bytes, expected] of cases) {

@@ -64,7 +64,7 @@ describe('the database of a backup', () => {
     rows.run('r2', { status: 'waiting' });
     rows.run('r3', { status: 'running' });
     const info = await (await openContents(directory)).info('2026-07-18T09:00:00.000Z');
-    expect(info).toMatchObject({ format: 1, created_at: '2026-07-18T09:00:00.000Z', agents: 1, runs: 3, open_runs: 2 });
+    expect(info).toMatchObject({ format: 2, created_at: '2026-07-18T09:00:00.000Z', agents: 1, runs: 3, open_runs: 2 });
   });
 
   it('is rejected if it is damaged', async () => {

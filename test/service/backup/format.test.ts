@@ -38,7 +38,7 @@ describe('the description of a backup', () => {
 
   it('of a newer version names that version', () => {
     for (const [changes, label] of [
-      [{ format: 2 }, 'format 2'],
+      [{ format: 3 }, 'format 3'],
       [{ schema: '0003-future' }, 'schema 0003-future'],
     ] as const)
       expect(thrownBy(() => parseInfo(JSON.stringify({ ...info, ...changes }), schemas))).toMatchObject({
