@@ -31,6 +31,8 @@ describe('agents create with a program', () => {
       'QUERY=a=b',
       '--allow-host',
       'api.example.com',
+      '--allow-path',
+      '/opt/tools',
       '--mode',
       'ask',
     ];
@@ -45,22 +47,32 @@ describe('agents create with a program', () => {
       environment: { EMPTY: '', QUERY: 'a=b' },
       secrets: ['ANTHROPIC_API_KEY'],
       network: ['api.example.com'],
+      files: ['/opt/tools'],
     });
     const secrets = await service.cli(['agents', 'secrets', 'list', 'all', '--jq', '.data[].name']);
     expect(secrets.stdout).toBe('ANTHROPIC_API_KEY\n');
   });
 
   it('is what agents get shows, with the names of variables alone', async () => {
-    const flags = ['--env', 'PLAIN=hidden-value', '--secret', 'API_KEY=@key.txt', '--allow-host', 'api.example.com'];
+    const flags = [
+      '--env',
+      'PLAIN=hidden-value',
+      '--secret',
+      'API_KEY=@key.txt',
+      '--allow-host',
+      'api.example.com',
+      '--allow-path',
+      '/opt/a b',
+    ];
     expect((await create('shown', '--acp-command', "node 'a \u001b[31mb'", ...flags)).code).toBe(0);
     const result = await service.cli(['agents', 'get', 'shown', '--color', 'never'], { tty: true });
     expect(result.stdout).toMatch(
-      /Program: +node 'a \^\[\[31mb'\nVariables: +PLAIN\nSecrets: +API_KEY\nAllowed hosts: +api\.example\.com\n/,
+      /Program: +node 'a \^\[\[31mb'\nVariables: +PLAIN\nSecrets: +API_KEY\nAllowed hosts: +api\.example\.com\nAllowed paths: +\/opt\/a b\n/,
     );
     expect(result.stdout).not.toContain('hidden-value');
     expect((await service.cli(['agents', 'get', 'shown', '--json'])).json().program).toEqual({
       ...{ acp: null, command: ['node', 'a \u001b[31mb'], mode: null, skills: [] },
-      ...{ environment: ['PLAIN'], secrets: ['API_KEY'], network: ['api.example.com'] },
+      ...{ environment: ['PLAIN'], secrets: ['API_KEY'], network: ['api.example.com'], files: ['/opt/a b'] },
     });
     await service.agent('- say: hi', 'scripted');
     expect((await service.cli(['agents', 'get', 'scripted', '--json'])).json().program).toBeNull();
@@ -131,6 +143,7 @@ describe('agents create with a program', () => {
     ['a pipe', ['--acp-command', 'agent | tee log'], 'only a shell understands'],
     ['an expansion', ['--acp-command', 'agent $HOME'], 'only a shell expands'],
     ['a backslash at the end', ['--acp-command', 'agent \\'], 'ends with a backslash'],
+    ['a relative path', ['--acp', 'claude', '--allow-path', 'tools'], '--allow-path must be an absolute path, not "tools".'],
     ['instructions that do not exist', ['--acp', 'claude', '--instructions', 'no.md'], 'no.md cannot be read'],
   ])('rejects %s', async (_, flags, message) => {
     const refusal = await create('refused', ...flags);

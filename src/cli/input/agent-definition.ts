@@ -3,7 +3,7 @@ import { UsageError } from '../../base/errors.ts';
 import { shellWord, splitWords } from '../../base/shell.ts';
 import { isObject } from '../../base/values.ts';
 import { isVariableName, variableNameRule } from '../../base/variable-name.ts';
-import { length } from '../kit/checks.ts';
+import { absolutePath, length } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
 import { text, texts } from '../kit/flags.ts';
 import type { DefinitionChange } from './changed-definition.ts';
@@ -20,6 +20,10 @@ export const agentOptions = {
     complete: 'files',
   }),
   allowHost: texts('HOST', 'Let the agent reach this host in addition to those of its model; can be repeated', { check: length(1) }),
+  allowPath: texts('PATH', 'Let the agent read this file or folder on the machine of the service if it is contained; can be repeated', {
+    check: absolutePath,
+    complete: 'files',
+  }),
   mode: text('MODE', 'Mode that the agent works in (default: the one in which it asks most)', { check: length(1) }),
 } as const;
 
@@ -30,6 +34,7 @@ export interface AgentInput {
   env: readonly string[];
   secret: readonly string[];
   allowHost: readonly string[];
+  allowPath: readonly string[];
   mode: string | undefined;
 }
 
@@ -37,7 +42,7 @@ export interface AgentInput {
 const usuallySecret = /secret|token|password|credential|api_?key/i;
 
 /** The flags that set something in a definition, in the order of the help. */
-export function definitionFlags({ acp, acpCommand, instructions, env, secret, allowHost, mode }: AgentInput): string[] {
+export function definitionFlags({ acp, acpCommand, instructions, env, secret, allowHost, allowPath, mode }: AgentInput): string[] {
   const flags = {
     '--acp': acp !== undefined,
     '--acp-command': acpCommand !== undefined,
@@ -45,6 +50,7 @@ export function definitionFlags({ acp, acpCommand, instructions, env, secret, al
     '--env': env.length > 0,
     '--secret': secret.length > 0,
     '--allow-host': allowHost.length > 0,
+    '--allow-path': allowPath.length > 0,
     '--mode': mode !== undefined,
   };
   return Object.entries(flags).flatMap(([flag, isPassed]) => (isPassed ? [flag] : []));
@@ -56,7 +62,7 @@ export function definitionFlags({ acp, acpCommand, instructions, env, secret, al
  * @throws UsageError
  */
 export async function readDefinitionChange(context: Context, input: AgentInput, secrets: readonly string[]): Promise<DefinitionChange> {
-  const { acp, acpCommand, instructions, env, allowHost, mode } = input;
+  const { acp, acpCommand, instructions, env, allowHost, allowPath, mode } = input;
   if (acp !== undefined && acpCommand !== undefined) throw new UsageError('--acp and --acp-command cannot be combined.');
   const environment = readEnvironment(context, env);
   const duplicate = secrets.find((name) => Object.hasOwn(environment, name));
@@ -65,7 +71,7 @@ export async function readDefinitionChange(context: Context, input: AgentInput, 
   return {
     program: acp === undefined ? command : { acp },
     ...{ instructions: undefined, skills: undefined, ...(instructions === undefined ? {} : await readInstructions(context, instructions)) },
-    ...{ mode, environment, secrets, network: allowHost },
+    ...{ mode, environment, secrets, network: allowHost, files: allowPath },
   };
 }
 
@@ -85,7 +91,7 @@ export async function agentDefinition(
   if (base === undefined && input.acp === undefined && input.acpCommand === undefined) {
     if (flags.length > 0)
       throw new UsageError(
-        '--instructions, --env, --secret, --allow-host and --mode need --acp or --acp-command, or a definition with --procedure.',
+        '--instructions, --env, --secret, --allow-host, --allow-path and --mode need --acp or --acp-command, or a definition with --procedure.',
       );
     return undefined;
   }

@@ -14,12 +14,13 @@ export interface DefinitionChange {
   /** Names of secrets. */
   secrets: readonly string[];
   network: readonly string[];
+  files: readonly string[];
 }
 
 /** A change of nothing. */
 export const unchanged: DefinitionChange = {
   ...{ program: undefined, instructions: undefined, skills: undefined, mode: undefined },
-  ...{ environment: {}, secrets: [], network: [] },
+  ...{ environment: {}, secrets: [], network: [], files: [] },
 };
 
 export interface ChangedDefinition {
@@ -30,7 +31,7 @@ export interface ChangedDefinition {
 }
 
 /**
- * Changes a definition. Variables, secrets, and hosts are added to those that it has. A variable and a secret of the same name
+ * Changes a definition. Variables, secrets, hosts, and paths are added to those that it has. A variable and a secret of the same name
  * replace each other, and a mode does not outlive the program that it belongs to.
  * @param text the definition; undefined for a new one
  * @throws UsageError if a part cannot be changed without changing others
@@ -54,6 +55,7 @@ export function changedDefinition(text: string | undefined, change: DefinitionCh
       if (document.hasIn(['environment', name])) document.deleteIn(['environment', name]);
     }
     for (const host of change.network) addToList(document, 'network', host);
+    for (const file of change.files) addToList(document, 'files', file);
     removeIfEmpty(document, 'environment');
     removeIfEmpty(document, 'secrets');
   } catch {

@@ -1,4 +1,5 @@
 /** The interface's requirements for values, checked before anything is sent: lengths, IDs, addresses. For the `check` of arguments and options. */
+import { win32 } from 'node:path';
 import { UsageError } from '../../base/errors.ts';
 
 /** Returns the value if it is valid. `name` is the flag or the argument. @throws UsageError that says what is wrong with it */
@@ -30,4 +31,11 @@ export const webAddress: Check = (value, name) => {
   const protocol = URL.canParse(value) ? new URL(value).protocol : '';
   if (protocol === 'http:' || protocol === 'https:') return value;
   throw new UsageError(`${name} must be an http or https address, not "${value}".`, 'Write it in full: https://example.com/hook.');
+};
+
+/** An absolute path on another machine, whose system is unknown. */
+export const absolutePath: Check = (value, name) => {
+  // Windows accepts the absolute paths of other systems as well.
+  if (win32.isAbsolute(value)) return value;
+  throw new UsageError(`${name} must be an absolute path, not "${value}".`, 'It is a path on the machine of the service.');
 };

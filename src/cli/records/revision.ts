@@ -53,6 +53,8 @@ export interface AgentProgram {
   secrets: string[];
   /** Hosts that it can reach in addition to those of its model. */
   network: string[];
+  /** Paths that it can read if it is contained. */
+  files: string[];
 }
 
 /** Reads the definition in a configuration; undefined for other runtimes, and for what cannot be read. */
@@ -66,7 +68,7 @@ export async function agentProgram(config: Build['config'] | undefined): Promise
     return undefined;
   }
   if (!isObject(definition)) return undefined;
-  const { acp, command, mode, skills, environment, secrets, network } = definition;
+  const { acp, command, mode, skills, environment, secrets, network, files } = definition;
   const word = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   const words = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
   return {
@@ -77,5 +79,6 @@ export async function agentProgram(config: Build['config'] | undefined): Promise
     environment: isObject(environment) ? Object.keys(environment) : [],
     secrets: words(secrets),
     network: words(network),
+    files: words(files),
   };
 }

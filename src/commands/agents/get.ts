@@ -61,7 +61,7 @@ export default defineCommand({
     latest_revision: revisionShape,
     program: {
       ...{ acp: 'string|null', command: 'string[]|null', mode: 'string|null', skills: 'string[]' },
-      ...{ environment: 'string[]', secrets: 'string[]', network: 'string[]' },
+      ...{ environment: 'string[]', secrets: 'string[]', network: 'string[]', files: 'string[]' },
     },
     case_triggers: [{ id: 'string', case_queue_id: 'uuid', case_queue_name: 'string', enabled: 'boolean' }],
     schedules: 'object[]?',
@@ -80,6 +80,7 @@ export default defineCommand({
     Variables: agent.program?.environment.join(', ') || undefined,
     Secrets: agent.program?.secrets.join(', ') || undefined,
     'Allowed hosts': agent.program?.network.join(', ') || undefined,
+    'Allowed paths': agent.program?.files.join(', ') || undefined,
     Queue: agent.case_triggers?.map(triggerInWords).join(', ') || undefined,
     Schedules: agent.schedules?.length || undefined,
     'Next run': nextRun(agent.schedules),

@@ -20,7 +20,7 @@ import { agentRecord } from './record.ts';
 export default defineCommand({
   summary: 'Change the name, settings, procedure or program of an agent',
   description:
-    'A new procedure becomes a new live revision; its other settings are copied from the previous live revision. Of an agent that is a program, the options from --acp to --mode replace only the parts that they name: --env, --secret and --allow-host add to what the agent has. Unfinished runs keep their revision.',
+    'A new procedure becomes a new live revision; its other settings are copied from the previous live revision. Of an agent that is a program, the options from --acp to --mode replace only the parts that they name: --env, --secret, --allow-host and --allow-path add to what the agent has. Unfinished runs keep their revision.',
   arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   options: {
     name: text('NAME', 'New name', { check: length(1) }),

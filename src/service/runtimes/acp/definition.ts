@@ -2,6 +2,7 @@
  * The definition of an agent that speaks the Agent Client Protocol: the document in each of its revisions (docs/acp.md). It
  * specifies how the agent is started and what it works with.
  */
+import nodePath from 'node:path';
 import Type, { type Static } from 'typebox';
 import { parseDuration } from '../../../base/duration.ts';
 import { nearest } from '../../../base/nearest.ts';
@@ -34,6 +35,7 @@ const Definition = Closed({
   environment: Type.Optional(Type.Record(Type.String(), Type.String())),
   secrets: Type.Optional(Type.Array(Text)),
   network: Type.Optional(Type.Array(Text)),
+  files: Type.Optional(Type.Array(Text)),
   timeout: Type.Optional(Type.String({ pattern: durationPattern })),
 });
 
@@ -52,6 +54,8 @@ export interface AgentDefinition {
   secrets: readonly string[];
   /** Hosts that the agent can reach, besides those of its model. */
   network: readonly string[];
+  /** Absolute paths of files and folders that the agent can read if it is contained, besides its program and the files of the run. */
+  files: readonly string[];
   /** The time limit of a turn, in milliseconds. */
   timeout: number;
 }
@@ -84,6 +88,7 @@ export function parseDefinition(text: string, turnTimeout = defaultTimeout): Age
     environment: definition.environment ?? {},
     secrets: definition.secrets ?? [],
     network: definition.network ?? [],
+    files: definition.files ?? [],
     timeout: definition.timeout === undefined ? turnTimeout : (parseDuration(definition.timeout) ?? turnTimeout),
   };
 }
@@ -95,6 +100,7 @@ function ruleFindings({
   command,
   environment = {},
   secrets = [],
+  files = [],
   timeout,
   skills = {},
 }: Static<typeof Definition>): Finding[] {
@@ -119,6 +125,8 @@ function ruleFindings({
     else if (secrets.indexOf(name) < index) findings.push({ message: `\`${name}\` appears twice`, path });
     else if (Object.hasOwn(environment, name)) findings.push({ message: `\`${name}\` also appears in \`environment\``, path });
   }
+  for (const [index, file] of files.entries())
+    if (!nodePath.isAbsolute(file)) findings.push({ message: `\`${file}\` is not an absolute path`, path: ['files', index] });
   const milliseconds = timeout === undefined ? undefined : parseDuration(timeout);
   if (milliseconds !== undefined && (milliseconds === 0 || milliseconds > maxTimeout))
     findings.push({ message: '`timeout` must be more than 0 and at most 24h', path: ['timeout'] });

@@ -8,6 +8,7 @@ export type ProblemCode =
   | 'not_installed'
   | 'unsupported_platform'
   | 'program_not_found'
+  | 'file_missing'
   | 'secret_missing'
   | 'not_signed_in'
   | 'unsupported_protocol'

@@ -21,7 +21,7 @@ import { eventIds } from './updates.ts';
 /** Appended to the error if a contained agent does not start: it might need files that it cannot see. */
 const visibleFiles =
   'It is contained: besides system files, it sees only the files in its command, the packages that they belong to, and the files of the run. ' +
-  'If it needs other files, install it as an npm package, or start the service with `--exec host`.';
+  'If it needs other files, such as its own modules, allow them with `--allow-path FOLDER`, or start the service with `--exec host`.';
 
 /** The problems that an agent has without a file that it needs. */
 const codesOfMissingFiles: ReadonlySet<ProblemCode> = new Set(['ended', 'timed_out', 'agent_error']);
@@ -103,7 +103,7 @@ export async function openAgent(
       directory: sandbox.directory,
       home,
       temporary,
-      readable,
+      readable: [...readable, ...(isContained ? await realPathsOf(definition.files) : [])],
       network: program.network,
       // Codex confines its own commands.
       nestedSandboxes: true,
@@ -142,6 +142,17 @@ async function installationOf(command: readonly string[], searchPath: string): P
     readable: [...new Set([...programs.slice(0, 1), ...files.filter((file) => file !== undefined)].map(packagesOf))],
   };
 }
+
+/** The real paths of files that the definition names. @throws AgentProblem if one does not exist */
+const realPathsOf = (files: readonly string[]): Promise<string[]> =>
+  Promise.all(
+    files.map(async (file) => {
+      const place = await realPath(file);
+      if (place === undefined)
+        throw new AgentProblem(`The agent needs ${file}, which does not exist on the machine of the service.`, 'file_missing');
+      return place;
+    }),
+  );
 
 const realPath = (place: string): Promise<string | undefined> => realpath(place).catch(() => undefined);
 

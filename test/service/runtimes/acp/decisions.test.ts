@@ -122,7 +122,7 @@ describe('the definition of an agent', () => {
   it('has defaults for everything but the program', () => {
     expect(parseDefinition('version: 1\nacp: claude')).toEqual({
       ...{ acp: 'claude', command: undefined, instructions: undefined, mode: undefined },
-      ...{ skills: {}, environment: {}, secrets: [], network: [], timeout: 3_600_000 },
+      ...{ skills: {}, environment: {}, secrets: [], network: [], files: [], timeout: 3_600_000 },
     });
   });
 
@@ -135,6 +135,7 @@ describe('the definition of an agent', () => {
       'line 3, column 10: `timeout` of the definition is `soon`, which is not a duration; write 300ms, 2s, 1m30s, or 2h',
     ],
     ['version: 1\nacp: a\ntimeout: 25h', 'line 3, column 10: `timeout` must be more than 0 and at most 24h'],
+    ['version: 1\nacp: claude\nfiles: [/opt/a, b]', 'line 3, column 17: `b` is not an absolute path'],
     ['version: 1\nacp: a\ncolour: red', 'line 3, column 1: unknown key `colour` in the definition; allowed:'],
     ['version: 1\nacp: a\nenvironment: { "a b": c }', '`a b` is not the name of an environment variable'],
     ['version: 1\nacp: a\nsecrets: [A, A]', 'line 3, column 14: `A` appears twice'],
