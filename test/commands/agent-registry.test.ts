@@ -26,9 +26,17 @@ describeNeeding(needsPosix, 'agents acp list', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^gemini +Gemini CLI +0\.60\.0 +GEMINI_API_KEY$/));
     expect(lines).toContainEqual(expect.stringMatching(/^goose +\S+ +yes *$/));
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
-    expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
-      `For claude: npm install --global @agentclientprotocol/claude-agent-acp@${acpAgent('claude').version}`,
-    );
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('`aops agents acp get ID` shows how to install an agent');
+  });
+
+  it('shows how to install one if none is installed', async () => {
+    const empty = await startTestService({ commandPath: await temporaryFolder() });
+    const { code, stderr } = await empty.cli(['agents', 'acp', 'list']);
+    expect(code).toBe(0);
+    expect(stderr).toContain(`For claude: npm install --global @agentclientprotocol/claude-agent-acp@${acpAgent('claude').version}`);
+    const installed = await empty.cli(['agents', 'acp', 'list', '--installed']);
+    expect(installed).toMatchObject({ code: 0, stdout: '' });
+    expect(installed.stderr).toContain('No such agent is installed on the machine of the service.');
   });
 
   it('prints installed agents alone, as data', async () => {

@@ -36,10 +36,13 @@ export default defineCommand({
   async run(context, { installed }) {
     const client = await context.client();
     const { agents } = await client.call('listAcpAgents', {});
-    const missing = agents.find(({ install_command, status }) => status === 'not_installed' && install_command !== null);
-    if (missing !== undefined && !installed)
+    const isAnyInstalled = agents.some(({ status }) => status === 'installed');
+    const example = isAnyInstalled
+      ? undefined
+      : agents.find(({ status, install_command }) => status === 'not_installed' && install_command);
+    if (!installed)
       context.terminal.note(
-        `To install an agent, run the command that \`aops agents acp get ID\` shows on the machine of the service. For ${wordFor(missing)}: ${missing.install_command}`,
+        `\`aops agents acp get ID\` shows how to install an agent on the machine of the service, and how to sign in.${example === undefined ? '' : ` For ${wordFor(example)}: ${example.install_command}`}`,
       );
     return wholeList(installed ? agents.filter(({ status }) => status === 'installed') : agents);
   },

@@ -22,6 +22,8 @@ export interface OpenOptions {
   earlierSession: string | undefined;
   /** The mode to work in; by default, the strictest one. */
   mode: string | undefined;
+  /** The mode to work in otherwise, if the agent offers it. */
+  preferredMode: string | undefined;
   /** The ID of the method to sign in with; undefined if no sign-in is needed. */
   authentication: string | undefined;
   /** The access of the agent to the tools of its run, which is revoked when the process ends; undefined for an agent without tools. */
@@ -244,10 +246,10 @@ async function switchMode(
   connection: AgentConnection,
   sessionId: string,
   offeredModes: OfferedModes,
-  { mode: requestedMode, onModes }: OpenOptions,
+  { mode: requestedMode, preferredMode, onModes }: OpenOptions,
 ): Promise<ModeChoice | undefined> {
   onModes?.(modesIn(offeredModes));
-  const choice = chooseMode(offeredModes, requestedMode);
+  const choice = chooseMode(offeredModes, requestedMode, preferredMode);
   if (choice?.change?.by === 'mode') await connection.request('session/set_mode', { sessionId, modeId: choice.mode });
   if (choice?.change?.by === 'option')
     await connection.request('session/set_config_option', { sessionId, configId: choice.change.optionId, value: choice.mode });

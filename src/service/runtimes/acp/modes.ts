@@ -49,9 +49,10 @@ export const modesIn = (offeredModes: OfferedModes): OfferedMode[] => offerOf(of
 /**
  * The mode for a session, or undefined if the agent has no modes.
  * @param requestedMode the mode in the definition of the agent; it is used even if the agent does not ask in it
+ * @param preferredMode the mode to use otherwise, if the agent offers it: other versions of an agent can have other modes
  * @throws AgentProblem if the agent does not offer the requested mode; the message lists the modes that it offers
  */
-export function chooseMode(offeredModes: OfferedModes, requestedMode: string | undefined): ModeChoice | undefined {
+export function chooseMode(offeredModes: OfferedModes, requestedMode: string | undefined, preferredMode?: string): ModeChoice | undefined {
   const offer = offerOf(offeredModes);
   if (offer === undefined) {
     if (requestedMode !== undefined)
@@ -62,8 +63,8 @@ export function chooseMode(offeredModes: OfferedModes, requestedMode: string | u
   const ids = offer.modes.map(({ id }) => id);
   if (requestedMode !== undefined && !ids.includes(requestedMode))
     throw new AgentProblem(`The agent has no mode "${requestedMode}"; it offers: ${ids.join(', ')}.`, 'unknown_mode');
-  const mode =
-    requestedMode ?? askingModes.map((name) => ids.find((id) => id.toLowerCase() === name)).find((id) => id !== undefined) ?? current;
+  const strictestMode = askingModes.map((name) => ids.find((id) => id.toLowerCase() === name)).find((id) => id !== undefined);
+  const mode = requestedMode ?? ids.find((id) => id === preferredMode) ?? strictestMode ?? current;
   const asks = askingModes.includes(mode.toLowerCase());
   if (mode === current) return { mode, asks };
   return { mode, asks, change: optionId === undefined ? { by: 'mode' } : { by: 'option', optionId } };

@@ -108,7 +108,8 @@ export async function openAgent(
       // Codex confines its own commands.
       nestedSandboxes: true,
     },
-    mode: definition.mode ?? program.mode,
+    mode: definition.mode,
+    preferredMode: program.mode,
     authentication: program.authentication,
     clock,
     nextEventId: eventIds(),

@@ -69,8 +69,16 @@ describe('the mode of a session', () => {
     expect(chooseMode(offered, undefined)).toEqual(choice);
   });
 
+  it('is the one that is known to ask most, if this version of the agent offers it', () => {
+    expect(chooseMode(modes('auto', 'auto', 'ask', 'careful'), undefined, 'careful')).toMatchObject({ mode: 'careful' });
+    expect(chooseMode(modes('auto', 'auto', 'ask'), undefined, 'careful')).toMatchObject({ mode: 'ask', asks: true });
+    expect(chooseMode(modes('auto', 'auto', 'ask', 'careful'), 'auto', 'careful')).toMatchObject({ mode: 'auto', asks: false });
+    expect(() => chooseMode(modes('auto', 'auto', 'careful'), 'ask', 'careful')).toThrow('no mode "ask"');
+  });
+
   it('is unknown if the agent has none', () => {
     expect(chooseMode({}, undefined)).toBeUndefined();
+    expect(chooseMode({}, undefined, 'careful')).toBeUndefined();
     expect(() => chooseMode({}, 'ask')).toThrow('The agent has no modes, so it cannot be switched to "ask".');
   });
 });
