@@ -17,7 +17,13 @@ export const acpRoutes: GroupRoutes<'acp'> = {
     const liveConfig = agentId === undefined ? undefined : await configOf(context, agentId, body.config === undefined);
     const config = body.config ?? liveConfig;
     if (config === undefined) throw new ServiceError(400, 'invalid_request', 'agent_id or config is required.');
-    return checkAgent(context.engine, { teamId: params.teamId, agentId, config, secrets, turn, signal: context.lifetime.signal });
+    const { signal } = context.lifetime;
+    try {
+      return await checkAgent(context.engine, { teamId: params.teamId, agentId, config, secrets, turn, signal });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      throw new ServiceError(408, 'check_ended', 'The check was ended before it was complete, because the service stops.');
+    }
   },
 };
 

@@ -244,7 +244,8 @@ describe('the checks of a service', () => {
   });
 
   it.each(['the client disconnects', 'the service stops'])('end their agent when %s', async (event) => {
-    const machine = await start();
+    const errors: string[] = [];
+    const machine = await AgentMachine.start({ log: ({ level, message }) => void (level === 'error' && errors.push(message)) });
     const { url, token, teamId } = machine.api.service;
     const abort = new AbortController();
     const body = { config: config(JSON.stringify({ version: 1, command: misbehaving('never-initialize') }), 'acp') };
@@ -260,6 +261,7 @@ describe('the checks of a service', () => {
     await request;
     await eventually('the end of the agent', () => processesBelow(sandboxes(machine)).length === 0);
     await eventually('the removal of its files', async () => (await readdir(sandboxes(machine))).length === 0);
+    expect(errors).toEqual([]);
   });
 });
 
