@@ -97,9 +97,10 @@ async function startAndReport({ request, definition, options, secrets, sandbox, 
     program.mode = agent.mode === undefined ? null : limited(agent.mode.mode);
     program.asks = agent.mode?.asks ?? null;
     if (!request.turn) return;
+    const before = await filesIn(sandbox);
     const trial = await tryTurn(agent, { clock, limit: limits.checkTurn, signal: request.signal });
     program.signed_in = true;
-    program.turn = { ...trial, wrote: (await readdir(sandbox.directory)).length > 0 };
+    program.turn = { ...trial, wrote: (await filesIn(sandbox)).some((name) => !before.includes(name)) };
     if (trial.asked && program.turn.wrote)
       throw new AgentProblem('The agent wrote a file although its request was denied.', 'denial_ignored');
     if (trial.asked || program.turn.wrote) program.asks = trial.asked;
@@ -107,6 +108,9 @@ async function startAndReport({ request, definition, options, secrets, sandbox, 
     await agent.stop(clock);
   }
 }
+
+/** The files and folders of the workspace, without hidden ones: agents keep their own state in those. */
+const filesIn = async ({ directory }: Sandbox): Promise<string[]> => (await readdir(directory)).filter((name) => !name.startsWith('.'));
 
 function readInitialize({ agentInfo, protocolVersion, agentCapabilities, authMethods }: InitializeResponse, program: CheckedProgram): void {
   const name = agentInfo?.title ?? agentInfo?.name;

@@ -138,6 +138,12 @@ describe('a turn of a check', () => {
     });
   });
 
+  it('ignores what the program creates when it starts', async () => {
+    const words = misbehaving('well-behaved').map((word) => `'${word}'`);
+    const report = await check(await start(), { command: ['sh', '-c', `mkdir state; exec ${words.join(' ')}`] }, { turn: true });
+    expect(report).toMatchObject({ usable: true, program: { turn: { asked: true, wrote: false } } });
+  });
+
   it('shows that an agent asks nobody', async () => {
     const definition = { command: misbehaving('asks-nobody'), mode: 'auto' };
     expect(await check(await start(), definition, { turn: true })).toMatchObject({
