@@ -58,7 +58,7 @@ export default defineCommand({
     run_status: 'string|null',
     run_error: 'string|null',
     requests: 'string[]',
-    failures: [{ expectation: 'status|error|requests|messages|files', message: 'string', path: 'string|null', diff: 'string|null' }],
+    failures: [{ expectation: 'status|error|requests|messages|case|files', message: 'string', path: 'string|null', diff: 'string|null' }],
   }),
   output: listOutput<TestRow>({
     columns: [

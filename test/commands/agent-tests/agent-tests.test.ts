@@ -106,6 +106,11 @@ describe('agents test', () => {
     expect(result.stdout).toContain('✓ expected');
   });
 
+  it('wraps what it reports between words on a terminal', async () => {
+    const result = await run('- { name: unanswered, message: "4711" }', ['--color', 'never'], { tty: true, columns: 60 });
+    expect(result.stdout).toContain('      The run is waiting instead of completed: the test has\n      no answer for "Pay 4711?"\n');
+  });
+
   it('ends a test after its time limit', async () => {
     const result = await run('- { name: sleeps, message: sleep, timeout: 300ms }');
     expect(result.code).toBe(1);
@@ -216,6 +221,38 @@ async function temporaryTmpdir(): Promise<string> {
   return folder;
 }
 
+describe('agents test with cases', () => {
+  const tests = `
+- name: completes it
+  case: { title: Invoice 42, queue: invoices, data: { amount: 42 }, labels: { vendor: Acme, "": [new] }, priority: high }
+  expect: { case: { status: completed, reason: "42 of Acme" }, messages: ["invoices: Invoice 42 high new"] }
+- name: postpones it
+  case: { title: Later, data: { amount: 0 } }
+  expect: { case: { status: postponed } }
+`;
+
+  it('starts the run with a case, and compares what became of it', async () => {
+    await configured.file(
+      'cases/procedure.yaml',
+      `version: 1
+steps:
+  - if: case.data.amount == 0
+    postpone_case: { for: 2h }
+  - say: "{{ case.queue }}: {{ case.title }} {{ case.priority }} {{ case.tags }}"
+  - complete_case: "{{ case.data.amount }} of {{ case.labels.vendor }}"
+`,
+    );
+    await configured.file('cases/a.test.yaml', file(tests));
+    const passed = await configured.cli(['agents', 'test', 'cases']);
+    expect(passed, passed.stdout).toMatchObject({ code: 0 });
+    await configured.file('cases/a.test.yaml', file(tests.replace('completed, reason: "42 of', 'failed, reason: "43 of')));
+    const failed = await configured.cli(['agents', 'test', 'cases']);
+    expect(failed.code).toBe(1);
+    expect(failed.stdout).toContain('The case is completed instead of failed.\n');
+    expect(failed.stdout).toContain('No reason of the case contains "43 of Acme". The reasons are:\n');
+  });
+});
+
 describe('an invalid test file', () => {
   it.each([
     ['an unknown key', '- { name: a, mesage: x }', 'a.test.yaml:4:16: unknown key `mesage`'],
@@ -234,6 +271,8 @@ describe('an invalid test file', () => {
     ],
     ['a rule that says nothing', '- { name: a, expect: { files: { b: {} } } }', ': this expects nothing'],
     ['files and a repository', '- { name: a, files: {}, repository: . }', ': `files` and `repository` exclude each other'],
+    ['a case and a message', '- { name: a, message: hi, case: { title: b } }', ': `case` and `message` exclude each other'],
+    ['an expected case without a case', '- { name: a, expect: { case: { status: failed } } }', ': `case` is expected, but'],
     ['a file that does not exist', '- { name: a, files: { b: { from: no.csv } } }', 'a.test.yaml:4: '],
     ['a folder that does not exist', '- { name: a, repository: none }', 'a.test.yaml:4: there is no folder none'],
     ['an unknown status', '- { name: a, expect: { status: done } }', '`completed`, `failed`, `interrupted` or `waiting`'],

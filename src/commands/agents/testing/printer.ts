@@ -2,7 +2,8 @@
 import { pluralize } from '../../../base/pluralize.ts';
 import { forPeople } from '../../../cli/kit/audience.ts';
 import type { Context } from '../../../cli/kit/context.ts';
-import { testLines } from './report.ts';
+import { widthFor, wrapWords } from '../../../terminal/width.ts';
+import { indentation, testLines, type Wrap } from './report.ts';
 import type { TestRow } from './rows.ts';
 
 export interface Printer {
@@ -16,6 +17,10 @@ export async function newPrinter(context: Context, { tests, streams }: { tests: 
   const styles = await terminal.out.styles();
   const { statusLine } = await import('../../../terminal/progress.ts');
   const line = await statusLine(terminal);
+  // The texts are not known yet, so all characters must be supported.
+  const widthOf = await widthFor(['ä']);
+  const width = Math.max(20, terminal.out.columns - indentation);
+  const wrap: Wrap = terminal.out.isTTY ? (text) => wrapWords(text, width, widthOf) : (text) => [text];
   const ready = new Map<number, TestRow>();
   let next = 0;
   let previous: TestRow | undefined;
@@ -23,7 +28,7 @@ export async function newPrinter(context: Context, { tests, streams }: { tests: 
   line?.start(() => `${done} of ${pluralize(tests, 'test')}`);
   const write = async (row: TestRow): Promise<void> => {
     if (streams) await terminal.json(row);
-    else if (forPeople(context)) for (const text of testLines(row, previous, styles)) await terminal.line(text);
+    else if (forPeople(context)) for (const text of testLines(row, previous, styles, wrap)) await terminal.line(text);
     previous = row;
   };
   const printReady = async (): Promise<void> => {

@@ -5,16 +5,22 @@ import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import type { Styles } from '../../../terminal/style.ts';
 import type { TestRow } from './rows.ts';
 
+/** Splits a line that is longer than the terminal is wide. */
+export type Wrap = (line: string) => string[];
+
+/** Spaces in front of the texts of failures. */
+export const indentation = 6;
+
 /** The lines of a test. @param previous the test above it */
-export function testLines(row: TestRow, previous: TestRow | undefined, styles: Styles): string[] {
+export function testLines(row: TestRow, previous: TestRow | undefined, styles: Styles, wrap: Wrap): string[] {
   const heading = previous?.file === row.file ? [] : [...(previous === undefined ? [] : ['']), styles.bold(sanitizeLine(row.file))];
   const sign = row.status === 'passed' ? styles.success('✓') : styles.error('✗');
   const title = `  ${sign} ${sanitizeLine(row.name)}  ${styles.dim(shortTime(row.seconds * 1000))}`;
-  return [...heading, title, ...row.failures.flatMap((failure) => failureLines(failure, styles))];
+  return [...heading, title, ...row.failures.flatMap((failure) => failureLines(failure, styles, wrap))];
 }
 
-function failureLines({ message, diff }: TestRow['failures'][number], styles: Styles): string[] {
-  const text = message.split('\n').map((line) => `      ${sanitizeLine(line)}`);
+function failureLines({ message, diff }: TestRow['failures'][number], styles: Styles, wrap: Wrap): string[] {
+  const text = message.split('\n').flatMap((line) => wrap(sanitizeLine(line)).map((part) => `${' '.repeat(indentation)}${part}`));
   if (diff === null) return text;
   const patch = renderPatch(diff, { styles }).trimEnd().split('\n');
   return [...text, ...patch.map((line) => `        ${line}`)];

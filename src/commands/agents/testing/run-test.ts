@@ -13,6 +13,7 @@ import { answerFromFile } from '../../../watch/answers.ts';
 import { watchRun } from '../../../watch/watch-run.ts';
 import { makeRepository } from './fixture-repository.ts';
 import type { TemporaryService, TestTeam } from './temporary-service.ts';
+import { makeCase } from './test-case.ts';
 import type { LoadedTestFile, PlacedTest } from './test-file.ts';
 import { createTestedAgent, type TestedAgent } from './tested-agent.ts';
 import { type Failure, failuresOf, type Observation } from './verdict.ts';
@@ -65,7 +66,8 @@ export async function runTest(context: Context, service: TemporaryService, plann
     failures = failuresOf(planned.test, observation, planned.file.fixtures);
   } catch (error) {
     signal.throwIfAborted();
-    const message = error instanceof Error ? error.message : String(error);
+    const hint = error instanceof AopsError && error.hint !== undefined ? `\n${error.hint}` : '';
+    const message = error instanceof Error ? `${error.message}${hint}` : String(error);
     failures = [{ expectation: 'status', message: limit.signal.aborted ? `${overdue(planned)}; its run had not started.` : message }];
   } finally {
     end.abort();
@@ -87,6 +89,8 @@ class Execution {
   readonly #signal: AbortSignal;
   readonly #messages = new Map<string, RunMessage>();
   readonly #requests: string[] = [];
+  /** ID of the case that started the run. */
+  #case: string | undefined;
   #status = 'pending';
   #error: string | null = null;
 
@@ -135,6 +139,7 @@ class Execution {
       ),
       requests: this.#requests,
       aborted,
+      case: await this.#readCase(),
       files: await this.#readFiles(run),
     };
   }
@@ -146,9 +151,14 @@ class Execution {
   }
 
   async #start(agent: string): Promise<string> {
-    const { message, files, repository } = this.#planned.test;
+    const { message, files, repository, case: draft } = this.#planned.test;
     const { client, id } = this.#team;
     const signal = this.#signal;
+    if (draft !== undefined) {
+      const made = await makeCase(this.#team, agent, draft, { clock: this.#context.clock, signal });
+      this.#case = made.id;
+      return made.run;
+    }
     const first = Array.isArray(message) ? message[0] : message;
     const sandbox = files === undefined ? undefined : await this.#upload(files);
     const source = repository === undefined ? undefined : await this.#repository(repository);
@@ -214,6 +224,12 @@ class Execution {
 
   async #stop(run: string): Promise<void> {
     await this.#team.client.call('stopRun', { params: { run_id: run } }, { once: true }).catch(() => undefined);
+  }
+
+  async #readCase(): Promise<Observation['case']> {
+    if (this.#case === undefined) return undefined;
+    const found = await this.#team.client.call('getCase', { params: { case_id: this.#case } });
+    return { status: found.case.display_status, reasons: found.events.flatMap(({ reason }) => reason ?? []) };
   }
 
   /** The files that the test names, as the run left them. */

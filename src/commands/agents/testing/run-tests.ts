@@ -21,12 +21,16 @@ export async function runTests(
   const service = await TemporaryService.start(context, input);
   try {
     context.signal.throwIfAborted();
-    if (service.execProblem !== undefined) context.terminal.note(service.execProblem);
     const agents = [...new Map(tests.map(({ file, agent }) => [file, agent])).values()];
     for (const [index, agent] of agents.entries()) await checkTestedAgent(await service.team(`check ${index + 1}`), agent);
+    let hasFailed = false;
     await inParallel([...tests.entries()], input.concurrency, context.signal, async ([index, test], signal) => {
-      await onRow(index, rowOf(await runTest(context, service, test, signal), redact));
+      const row = rowOf(await runTest(context, service, test, signal), redact);
+      hasFailed ||= row.status === 'failed';
+      await onRow(index, row);
     });
+    // It may be why.
+    if (hasFailed && service.execProblem !== undefined) context.terminal.note(service.execProblem);
   } finally {
     await service.end();
   }

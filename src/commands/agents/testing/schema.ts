@@ -38,6 +38,30 @@ const Duration = Type.String({
   description: 'How long a test can take, for example 500ms, 30s, 5m, or 1h. By default 1m, or 10m if the agent is a program.',
 });
 
+const caseStatuses = ['pending', 'in_progress', 'needs_input', 'postponed', 'completed', 'failed'];
+
+const Case = describe('A case in a queue, which starts the run instead of a message.', {
+  title: Filled('Its title.'),
+  data: Type.Optional(
+    Type.Union([Type.String(), Type.Object({}), Type.Array(Type.Unknown())], {
+      description: 'Its data: text, or a mapping or a list, which becomes JSON.',
+    }),
+  ),
+  queue: Type.Optional(Filled('The name of the queue. Cases by default.')),
+  labels: Type.Optional(
+    Type.Record(Type.String(), Texts('The value, or several values.'), {
+      description: 'Labels by key; labels without a key have the empty key.',
+    }),
+  ),
+  priority: Type.Optional(
+    Type.Union(
+      ['none', 'medium', 'high'].map((word) => Type.Literal(word)),
+      { description: 'Its priority.' },
+    ),
+  ),
+});
+export type TestCase = Static<typeof Case>;
+
 const Test = describe('A test: what the agent gets, and what is expected of it.', {
   name: Filled('What is tested. It is unique in the file.'),
   message: Type.Optional(
@@ -45,6 +69,7 @@ const Test = describe('A test: what the agent gets, and what is expected of it.'
       description: 'The message that starts the run. Of several messages, each is sent when the run has completed the previous one.',
     }),
   ),
+  case: Type.Optional(Case),
   files: Type.Optional(
     Type.Record(
       Type.String(),
@@ -94,6 +119,17 @@ const Test = describe('A test: what the agent gets, and what is expected of it.'
       requests: Type.Optional(
         Type.Array(Filled('The title of a request; * stands for any text.'), {
           description: 'Everything that the agent asks people, in this order. An empty list means that it asks nothing.',
+        }),
+      ),
+      case: Type.Optional(
+        describe('The case at the end.', {
+          status: Type.Optional(
+            Type.Union(
+              caseStatuses.map((word) => Type.Literal(word)),
+              { description: 'Its status.' },
+            ),
+          ),
+          reason: Type.Optional(MessageRule),
         }),
       ),
       files: Type.Optional(Type.Record(Type.String(), FileRule, { description: 'Files in the workspace at the end, by path.' })),

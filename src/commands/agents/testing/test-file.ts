@@ -111,6 +111,11 @@ function findings({ version, tests }: TestFile): Finding[] {
         path: [...at, 'files'],
         onKey: true,
       });
+    for (const key of ['message', 'files', 'repository'] as const)
+      if (test.case !== undefined && test[key] !== undefined)
+        problems.push({ message: `\`case\` and \`${key}\` exclude each other: the case starts the run`, path: [...at, key], onKey: true });
+    if (test.case === undefined && test.expect?.case !== undefined)
+      problems.push({ message: '`case` is expected, but the test has no `case`', path: [...at, 'expect', 'case'], onKey: true });
     for (const key of ['files', 'expect.files'])
       for (const file of Object.keys((key === 'files' ? test.files : test.expect?.files) ?? {}))
         if (!isInside(file))
@@ -130,6 +135,7 @@ const isInside = (file: string): boolean => file !== '' && !path.posix.isAbsolut
 function patternFindings({ expect = {} }: AgentTest, at: readonly (string | number)[]): Finding[] {
   const rules: [MessageRule | FileRule, (string | number)[]][] = [
     ...(expect.error === undefined ? [] : [[expect.error, ['error']] as [MessageRule, string[]]]),
+    ...(expect.case?.reason === undefined ? [] : [[expect.case.reason, ['case', 'reason']] as [MessageRule, string[]]]),
     ...(['messages', 'no_messages'] as const).flatMap((key) =>
       (expect[key] ?? []).map((rule, index): [MessageRule, (string | number)[]] => [rule, [key, index]]),
     ),

@@ -15,13 +15,15 @@ export interface Observation {
   requests: readonly string[];
   /** Why the test was ended before the run was, as a sentence. */
   aborted: string | undefined;
+  /** The status of the case, and the reasons in its history; undefined without a case. */
+  case?: { status: string; reasons: readonly string[] } | undefined;
   /** The content of each file that the test names; undefined if it does not exist. */
   files: ReadonlyMap<string, Buffer | undefined>;
 }
 
 /** An expectation that was not met. */
 export interface Failure {
-  expectation: 'status' | 'error' | 'requests' | 'messages' | 'files';
+  expectation: 'status' | 'error' | 'requests' | 'messages' | 'case' | 'files';
   /** What is different, as a sentence. */
   message: string;
   /** The file that it is about. */
@@ -38,6 +40,7 @@ export function failuresOf({ expect = {} }: AgentTest, seen: Observation, sameAs
     ...(expect.requests === undefined ? [] : requestFailures(expect.requests, seen.requests)),
     ...messageFailures(expect.messages ?? [], seen.messages),
     ...(expect.no_messages ?? []).flatMap((rule) => unwantedMessages(rule, seen.messages)),
+    ...caseFailures(expect.case ?? {}, seen.case),
     ...Object.entries(expect.files ?? {}).flatMap(([path, rule]) => fileFailures(path, rule, seen.files.get(path), sameAs)),
   ];
 }
@@ -112,6 +115,23 @@ const unwantedMessages = (rule: MessageRule, messages: readonly string[]): Failu
 };
 
 const meets = (text: string, rule: MessageRule): boolean => violations(text, rulesOf(rule)).length === 0;
+
+function caseFailures(
+  { status, reason }: NonNullable<NonNullable<AgentTest['expect']>['case']>,
+  seen: Observation['case'] = { status: 'unknown', reasons: [] },
+): Failure[] {
+  const isReasonMissing = reason !== undefined && !seen.reasons.some((text) => meets(text, reason));
+  const reasons =
+    seen.reasons.length === 0
+      ? 'There are no reasons.'
+      : ['The reasons are:', ...seen.reasons.map((text) => `  ${quoted(text)}`)].join('\n');
+  return [
+    ...(status === undefined || status === seen.status
+      ? []
+      : [{ expectation: 'case' as const, message: `The case is ${seen.status} instead of ${status}.` }]),
+    ...(isReasonMissing ? [{ expectation: 'case' as const, message: `No reason of the case ${inWords(reason)}. ${reasons}` }] : []),
+  ];
+}
 
 function fileFailures(path: string, rule: FileRule, content: Buffer | undefined, sameAs: ReadonlyMap<string, Buffer>): Failure[] {
   const { absent, same_as: other, ...rules } = rulesOf(rule) as ContentRules & { absent?: boolean; same_as?: string };
