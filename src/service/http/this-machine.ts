@@ -7,7 +7,8 @@ const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
 export function isFromThisMachine({ headers, socket }: IncomingMessage, publicUrl: string | undefined): boolean {
   // A proxy might not identify itself, but it passes on the host name of the request.
-  const isPublic = publicUrl !== undefined && headers.host?.toLowerCase() === new URL(publicUrl).host;
+  const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl);
+  const isPublic = publicAddress !== undefined && !isLoopback(publicAddress.hostname) && headers.host?.toLowerCase() === publicAddress.host;
   if (isPublic || forwardingHeaders.some((name) => headers[name] !== undefined)) return false;
   const { remoteAddress = '', localAddress } = socket;
   // A service that does not listen on the loopback interface is reached at its own address.

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { Closed, Uuid } from '../../../interface/schemas/common.ts';
 import type { RunArtifact } from '../../runtimes/runtime.ts';
-import { change, defineRunTool, quoted, read } from './tool.ts';
+import { change, defineRunTool, onOneLine, read } from './tool.ts';
 
 const artifactId = Type.String({ ...Uuid, description: 'ID of the artifact, from create_artifact' });
 const message = (description: string) => Type.String({ minLength: 1, maxLength: 10_000, description });
@@ -20,7 +20,7 @@ export const artifactTools = [
     }),
     readOnly: false,
     async run(call, args) {
-      const notice = `The agent created an artifact: ${quoted(args.message)}`;
+      const notice = `The agent created an artifact: ${onOneLine(args.message)}`;
       const result = await change(call, { tool: 'create_artifact', args, action: { do: 'create_artifact', ...args }, notice });
       return { structured: { artifact: result }, text: `Created artifact ${String(result.id)}. Check the outcome with get_artifact.` };
     },
@@ -32,7 +32,7 @@ export const artifactTools = [
     input: Closed({ artifact_id: artifactId, message: message('The change, such as: add usage; turn the first into a table; remove 2') }),
     readOnly: false,
     async run(call, args) {
-      const notice = `The agent changed an artifact: ${quoted(args.message)}`;
+      const notice = `The agent changed an artifact: ${onOneLine(args.message)}`;
       const action = { do: 'change_artifact', id: args.artifact_id, message: args.message } as const;
       const result = await change(call, { tool: 'change_artifact', args, action, notice });
       return { structured: { artifact: result }, text: `Changing artifact ${String(result.id)}. Check the outcome with get_artifact.` };

@@ -27,8 +27,11 @@ export const defineRunTool = <const Input extends TObject>(tool: RunTool<Input>)
 export const maxChanges = 1_000;
 const longestQuote = 200;
 
+/** A text of the agent in a notice. */
+export const onOneLine = (text: string): string => shorten(text.replaceAll(/\s+/g, ' ').trim(), longestQuote);
+
 /** A name or title in a notice. */
-export const quoted = (text: string): string => `"${shorten(text.replaceAll(/\s+/g, ' ').trim(), longestQuote)}"`;
+export const quoted = (text: string): string => `"${onOneLine(text)}"`;
 
 /** Reads something of the run. */
 export const read = <T>({ token }: RunToolCall, work: (host: RunHost) => Promise<T>): Promise<T> => token.use((host) => fenced(host, work));

@@ -154,6 +154,7 @@ describe('the tools of a run', () => {
     const generated = async () => (await machine.api.ok('getArtifact', { params })).artifact;
     let artifact = await generated();
     while (artifact.status !== 'completed') artifact = await generated();
+    expect(await machine.texts(run, 'notice')).toEqual(['The agent created an artifact: title "The week"; runs by status']);
     expect(artifact).toMatchObject({ created_by_user_id: run.id, title: 'The week', visibility: 'team', publish_permission: 'edit' });
     const more = [tool('get_artifact', { artifact_id: id }), tool('change_artifact', { artifact_id: id, message: 'chart of runs' })];
     await machine.api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: promptOf(more) } });
