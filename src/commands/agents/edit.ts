@@ -38,11 +38,12 @@ export default defineCommand({
   output: recordOutput<Build>(revisionRecord),
   async run(context, input) {
     const name = shellWord(input.agent);
+    const option = input.instructions ? '--instructions' : '--procedure';
     const client = await context.client();
     if (!context.terminal.interactive)
       throw new UsageError(
         '`aops agents edit` opens an editor, and there is no interactive terminal.',
-        `Write the text to a file, and pass it to \`aops agents update ${name} --procedure FILE\`.`,
+        `Write the text to a file, and pass it to \`aops agents update ${name} ${option} FILE\`.`,
       );
     const agent = await agentId(context, input.agent);
     const base = await findRevision(context, input.from ?? 'live', agent);
@@ -52,7 +53,7 @@ export default defineCommand({
       text,
       name: `${input.agent} ${part}`,
       extension,
-      advice: input.instructions ? undefined : `Use it with: aops agents update ${name} --procedure`,
+      advice: `Use it with: aops agents update ${name} ${option}`,
       compose: (edited) =>
         input.instructions ? changedDefinition(procedureOf(base.config), { ...unchanged, instructions: edited }).text : edited,
       async save(procedure) {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { readFailure } from '../../../base/read-failure.ts';
+import { shellWord } from '../../../base/shell.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { ServiceAnswerError } from '../../../client/errors.ts';
 import { editorCommand, runEditor } from '../../../terminal/prompting/editor.ts';
@@ -13,8 +14,8 @@ export interface EditedDocument<Saved> {
   name: string;
   /** Of the file, such as `.md`. */
   extension: string;
-  /** What to do with a file that contains the text, as the beginning of a command; undefined if no command accepts it. */
-  advice: string | undefined;
+  /** What to do with a file that contains the text, which follows it. */
+  advice: string;
   /** What is saved for an edited text. */
   compose(text: string): string;
   save(composed: string): Promise<Saved>;
@@ -77,6 +78,6 @@ async function openEditor({ terminal, launcher }: Context, file: string): Promis
 /** Editors end the last line, which is no change. */
 const withoutEnd = (text: string): string => text.replace(/\n$/, '');
 
-function reportFile({ terminal }: Context, file: string, advice: string | undefined): void {
-  terminal.warn(`Your text is in ${file}${advice === undefined ? '' : `\n${advice} ${file}`}`);
+function reportFile({ terminal }: Context, file: string, advice: string): void {
+  terminal.warn(`Your text is in ${file}\n${advice} ${shellWord(file)}`);
 }
