@@ -43,17 +43,21 @@ export class ContainedRuns {
   readonly containment: Containment;
   /** A real path. */
   readonly dataDirectory: string;
+  /** Where the service listens. */
   readonly port: number;
+  /** The number of connections to the service. */
+  readonly connections: () => number;
 
-  private constructor(containment: Containment, dataDirectory: string, port: number) {
+  private constructor(containment: Containment, dataDirectory: string, service: Pick<ContainedRuns, 'port' | 'connections'>) {
     this.containment = containment;
     this.dataDirectory = dataDirectory;
-    this.port = port;
+    this.port = service.port;
+    this.connections = service.connections;
   }
 
   static async start(options: Pick<ContainmentOptions, 'allow' | 'lookup'> = {}): Promise<ContainedRuns> {
     const dataDirectory = await realpath(await temporaryFolder());
-    const { port } = await listening();
+    const service = await listening();
     const containment = new Containment({
       setting: 'contained',
       dataDirectory,
@@ -61,8 +65,8 @@ export class ContainedRuns {
       node: process.execPath,
       ...options,
     });
-    await containment.start('127.0.0.1', port);
-    return new ContainedRuns(containment, dataDirectory, port);
+    await containment.start('127.0.0.1', service.port);
+    return new ContainedRuns(containment, dataDirectory, service);
   }
 
   /** The folder of a run, with a workspace and a folder for temporary files. */

@@ -105,11 +105,13 @@ describeNeeding(needsContainment, 'the network of a contained program', () => {
     const [address, decoy] = [`${host}:${runs.port}`, 'other.test'];
     const shown = await output(tunnel(address), hosts(address, decoy));
     expect(shown).toBe('HTTP/1.1 403 Forbidden');
+    expect(runs.connections()).toBe(0);
   });
 
   it('refuses the service itself at the same address', async () => {
     const service = `127.0.0.1:${runs.port}`;
     expect(await output(get(`http://${service}/`), hosts(service))).toBe('ECONNRESET');
+    expect(runs.connections()).toBe(0);
   });
 
   it('reports a host that does not exist as unreachable', async () => {
