@@ -50,7 +50,8 @@ const defaultPorts = [80, 443];
 
 /**
  * The destinations for the hosts of a policy. The service itself is never one of them: with a token, a program could answer its own
- * requests. It reaches the MCP endpoint in another way. Throws ServiceError 400 `invalid_network` for an entry that is not a host. */
+ * requests. It reaches the MCP endpoint in another way. Throws ServiceError 400 `invalid_network` for an entry that is not a host.
+ */
 export function destinationsOf(hosts: readonly string[], operator: OperatorRules, service?: ServiceAddress): Destinations {
   const entries = hosts.map((entry) => {
     const [host, port] = split(entry);
