@@ -48,6 +48,8 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/\S*\/aops-local-\w+/g, '<temporary folder>'],
   [/\b\d+\.\d+\.\d+\b/g, '<version>'],
   [/\b\d+(?:\.\d+)?(?:ms|s)\b|\b\d+m \d+s\b/g, '<duration>'],
+  // The memory and the processors of the machine determine this number.
+  [/\bat most \d+ at a time\b/g, 'at most <number> at a time'],
   [/(\bprocess:? +|"pid": ?)\d+/gi, '$1<pid>'],
   [/aops_[a-z]+_…\S{4}/g, '<masked token>'],
   [/(?:aops_[a-z]+|whsec)_…\S{4}/g, '<masked token>'],

@@ -113,7 +113,7 @@ describe('an archive', () => {
   it('is read with the time 0 for an entry whose time is not a number', async () => {
     const bytes = Buffer.concat([extendedHeader(paxRecord('mtime', 'yesterday')), packedBefore([file])]);
     const { value } = await readTar(inPieces(bytes, 512)).next();
-    expect(value).toMatchObject({ name: 'file', modified: 0 });
+    expect(value).toMatchObject({ name: 'file', modifiedAt: 0 });
   });
 
   it('is not buffered, however many entries have no content', async () => {
