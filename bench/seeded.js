@@ -65,9 +65,9 @@ async function oneRun(call, team) {
   return untilEnded(call, run.id);
 }
 
-/** An agent with a procedure of one step. */
-export async function newAgent(call, team, procedure = 'version: 1\nsteps:\n  - say: Done.\n') {
-  const data = { models: { agent: { model: 'script' }, browsing: { provider: 'anthropic', model: 'none' } }, input: procedure };
+/** An agent with a procedure, by default one of one step, that a runtime executes. */
+export async function newAgent(call, team, procedure = 'version: 1\nsteps:\n  - say: Done.\n', model = 'script') {
+  const data = { models: { agent: { model }, browsing: { provider: 'anthropic', model: 'none' } }, input: procedure };
   const { agent } = await call('POST', `/v2/teams/${team}/agents`, {
     name: `Bench ${randomUUID()}`,
     build: { name: 'First', config: { version: 'v2', data } },

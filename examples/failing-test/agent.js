@@ -51,7 +51,10 @@ const methods = {
     authMethods: [],
   }),
   'session/new': (params) => openSession(randomUUID(), params),
-  'session/resume': (params) => void openSession(params.sessionId, params) ?? {},
+  'session/resume': (params) => {
+    openSession(params.sessionId, params);
+    return {};
+  },
   'session/prompt': async ({ sessionId }) => {
     const session = sessions.get(sessionId);
     if (session === undefined) throw new Error(`There is no session ${sessionId}.`);
@@ -224,35 +227,42 @@ async function runTests(cwd, signal) {
     });
   const code = await new Promise((resolve, reject) => child.once('close', resolve).once('error', reject));
   const total = Number(/^# tests (\d+)$/m.exec(output)?.[1] ?? 0);
-  return { passed: code === 0, total, failures: failuresIn(output), output };
+  return { passed: code === 0, total, failures: failuresIn(output, cwd), output };
 }
 
 /** The failed tests in output of the format TAP (Test Anything Protocol): their names, files, and the first lines of their errors. */
-function failuresIn(output) {
+function failuresIn(output, folder) {
   const failure = /^ *not ok \d+ - (?<name>.*)\n *---\n(?<details>[\s\S]*?)\n *\.\.\.$/gm;
   return [...output.matchAll(failure)].flatMap(({ groups: { name, details } }) => {
     const file = /^ *location: '(.*?):\d+:\d+'$/m.exec(details)?.[1];
     const value = (field) => new RegExp(`^ *${field}: (.*)$`, 'm').exec(details)?.[1];
     const [expected, actual] = [value('expected'), value('actual')];
-    const reason = actual === undefined ? (value('error') ?? 'it failed') : `expected ${expected}, got ${actual}`;
+    // What a file prints when it cannot be loaded is a comment.
+    const printed = /^# (\w*Error.*)$/m.exec(output)?.[1];
+    const reason = actual === undefined ? (printed ?? value('error') ?? 'it failed') : `expected ${expected}, got ${actual}`;
     // A file with failed tests is reported as another failure in some versions of Node.
-    return file === undefined || /failureType: 'subtestsFailed'/.test(details) ? [] : [{ name, file, reason }];
+    return file === undefined || /failureType: 'subtestsFailed'/.test(details)
+      ? []
+      : [{ name: name.replace(`${folder}/`, ''), file, reason }];
   });
 }
 
-/** The files that these files import with relative paths, directly and indirectly, nearest first. */
+/** The files that these files import with relative paths, directly and indirectly, nearest first. Files that cannot be read are left out. */
 async function suspectsOf(testFiles) {
-  const queue = [...testFiles];
+  const queue = [...new Set(testFiles)];
   const seen = new Set(queue);
+  const readable = [];
   for (const file of queue) {
-    const text = await readFile(file, 'utf8').catch(() => '');
+    const text = await readFile(file, 'utf8').catch(() => undefined);
+    if (text === undefined) continue;
+    readable.push(file);
     for (const [, name] of text.matchAll(/\bfrom\s+'(\.{1,2}\/[^']+)'/g)) {
       const imported = path.resolve(path.dirname(file), name);
       if (!seen.has(imported)) queue.push(imported);
       seen.add(imported);
     }
   }
-  return queue.slice(testFiles.length);
+  return readable.filter((file) => !testFiles.includes(file));
 }
 
 /** Alternatives for each operator, by how often such mistakes are made. */
