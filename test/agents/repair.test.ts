@@ -4,10 +4,9 @@ import path from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { AcpClient } from '../support/acp-client.ts';
-import { project } from '../support/machine.ts';
 import { temporaryDirectory } from '../support/temporary.ts';
 
-const example = path.join(project, 'examples/failing-test');
+const example = path.join(import.meta.dirname, '../../examples/failing-test');
 
 /** The agent with an open session in a copy of the repository, in which a text of a file can be replaced. */
 async function opened(file = 'src/shipping.js', from = '', to = ''): Promise<AcpClient> {

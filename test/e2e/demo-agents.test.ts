@@ -4,12 +4,12 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { expect, it } from 'vitest';
+import { agentPrograms, claude, codex, gemini } from '../agents/installed.ts';
+import { ModelServer, steps } from '../agents/model-server.ts';
 import { cleanEnvironment } from '../support/clean-environment.ts';
 import { project } from '../support/machine.ts';
 import { describeNeeding } from '../support/requirements.ts';
 import { afterTest, temporaryFolder } from '../support/temporary.ts';
-import { agentPrograms, claude, codex, gemini } from './installed.ts';
-import { ModelServer, steps } from './model-server.ts';
 
 const mistake = { edit: 'src/shipping.js', from: '  return total > freeFrom ? 0 : 490;\n', to: '  return total >= freeFrom ? 0 : 490;\n' };
 

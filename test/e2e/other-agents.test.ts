@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { type InstalledAgent, modelAgents } from '../agents/installed.ts';
+import { ModelServer, steps } from '../agents/model-server.ts';
 import { AgentService, type Level } from '../support/agent-service.ts';
 import { needsContainment } from '../support/contained.ts';
 import { describeNeeding, type Missing } from '../support/requirements.ts';
 import { afterTest } from '../support/temporary.ts';
-import { type InstalledAgent, modelAgents } from './installed.ts';
-import { ModelServer, steps } from './model-server.ts';
 
 /** Agents load hundreds of megabytes when they start, which takes long on a busy machine; in milliseconds. */
 const startLimit = 240_000;
