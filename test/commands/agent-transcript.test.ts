@@ -48,6 +48,18 @@ it('shows the changes of files below the tool call, and nothing that could steer
   for (const each of hostile) expect(transcript.lines(each).join('')).not.toContain('\u001b');
 });
 
+it.each([
+  [{ command: 'npm test' }, { result: { text: '```console\n\n3 tests passed\n```' } }, '✓ exec  npm test  → 3 tests passed'],
+  [{ command: 'npm test' }, { error: '```\nExit code 1\n```' }, '✗ exec  npm test  → Exit code 1'],
+  [{ file_path: 'a.js', limit: 9 }, { result: {} }, '✓ exec  a.js'],
+  [{ title: 'Read a.js', paths: ['a.js'] }, { result: { text: '```\n```' } }, '✓ exec  Read a.js'],
+  [{}, { result: { text: 'some', rows: 2 } }, '✓ exec  → {"text":"some","rows":2}'],
+])('summarises the call %j with the outcome %j on one line', (args, outcome, line) => {
+  const transcript = new Transcript(plainStyles, 80);
+  transcript.lines({ ...message('tool_call', ''), tool_call: { id: '1', name: 'exec', arguments: args } });
+  expect(transcript.lines({ ...message('tool_result', ''), tool_result: { tool_call_id: '1', ...outcome } })).toEqual([line]);
+});
+
 it('shortens long diffs', () => {
   const diff = `@@ -0,0 +1,500 @@\n${'+line\n'.repeat(500)}`;
   const lines = new Transcript(plainStyles, 80).lines({

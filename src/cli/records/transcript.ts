@@ -115,13 +115,13 @@ function diffsOf(result: unknown): FileDiff[] {
 
 /** `exec  wc -l < in.csv`: the name, and the most informative argument. */
 function callSummary({ name, arguments: args = {} }: ToolCall): string {
-  const main = args.command ?? args.run ?? args.path ?? args.url;
+  const main = args.command ?? args.run ?? args.path ?? args.file_path ?? args.url ?? args.title;
   const argumentText = typeof main === 'string' ? main : Object.keys(args).length > 0 ? JSON.stringify(args) : '';
   return truncate(sanitizeLine(argumentText === '' ? name : `${name}  ${firstLine(argumentText)}`), summaryWidth);
 }
 
 function resultSummary({ result, error }: ToolResult): string {
-  if (error !== undefined) return truncate(sanitizeLine(firstLine(error)), summaryWidth);
+  if (error !== undefined) return truncate(sanitizeLine(firstProse(error)), summaryWidth);
   if (result === undefined || result === null) return '';
   if (typeof result !== 'object') return truncate(sanitizeLine(firstLine(String(result))), summaryWidth);
   const { stdout, exit_code, size, ...otherFields } = result as Record<string, unknown>;
@@ -133,8 +133,13 @@ function resultSummary({ result, error }: ToolResult): string {
       summaryWidth,
     );
   if (typeof size === 'number') return `${size} bytes`;
-  return truncate(sanitizeLine(JSON.stringify(otherFields)), summaryWidth);
+  const { text, ...furtherFields } = otherFields;
+  if (Object.keys(furtherFields).length > 0) return truncate(sanitizeLine(JSON.stringify(otherFields)), summaryWidth);
+  return typeof text === 'string' ? truncate(sanitizeLine(firstProse(text)), summaryWidth) : '';
 }
+
+/** The first line of a text that is neither empty nor a fence of Markdown, in which some agents put the output of commands. */
+const firstProse = (text: string): string => text.split('\n').find((line) => !/^\s*(```.*)?$/.test(line)) ?? '';
 
 const firstLine = (text: string): string => text.trimEnd().split('\n')[0] ?? '';
 
