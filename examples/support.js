@@ -24,7 +24,7 @@ class Failed extends Error {
  * - `aops(...args)` resolves to the exit code; `must(...args)` ends the demonstration unless it is 0;
  * - `into(file, ...args)` is `must` with the output in a file; `begin(file, ...args)` keeps the command running until `stop()`, which acts like Ctrl-C;
  * - `read(...args)` is not shown, and resolves to the output;
- * - `mustGiven(input, ...args)` is `must` with a text on standard input;
+ * - `mustWithInput(input, ...args)` is `must` with a text on standard input;
  * - `shell(command)` runs another command and resolves to what it printed; `cd(folder)` changes the folder of all later commands;
  * - `until(what, look)` polls for at most a minute, until `look` resolves to something other than false or undefined.
  */
@@ -64,7 +64,7 @@ export async function demonstrate(demo) {
     if (code !== 0) throw new Failed(code);
   }
 
-  async function mustGiven(input, ...args) {
+  async function mustWithInput(input, ...args) {
     if (interrupted) throw new Failed(130);
     console.error(`\n$ aops ${shown(args)}`);
     const child = start(args, ['pipe', 'inherit', 'inherit']);
@@ -135,7 +135,7 @@ export async function demonstrate(demo) {
 
   let code = 1;
   try {
-    code = (await demo({ aops, must, mustGiven, into, begin, read, until, shell, cd, home })) ?? 0;
+    code = (await demo({ aops, must, mustWithInput, into, begin, read, until, shell, cd, home })) ?? 0;
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     code = error.code;

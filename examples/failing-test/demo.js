@@ -34,7 +34,7 @@ if (requested !== undefined && requested !== 'example' && !names.includes(reques
   process.exit(2);
 }
 
-await demonstrate(async ({ aops, must, mustGiven, read, shell, cd, home }) => {
+await demonstrate(async ({ aops, must, mustWithInput, read, shell, cd, home }) => {
   const repository = path.join(home, 'shop');
   await createRepository(repository);
   console.error('\nA repository with a failing test:');
@@ -63,7 +63,17 @@ npm install --global @agentclientprotocol/claude-agent-acp`);
     await must('agents', 'create', 'fixer', '--acp-command', `node "${file('agent.js')}"`);
   } else {
     console.error(`\nThe agent is ${agent.name}. It uses ${agent.key} of your environment, which can cost money.`);
-    await mustGiven(process.env[agent.key], 'agents', 'create', 'fixer', '--acp', agent.id, '--secret', `${agent.key}=@-`, ...agent.flags);
+    await mustWithInput(
+      process.env[agent.key],
+      'agents',
+      'create',
+      'fixer',
+      '--acp',
+      agent.id,
+      '--secret',
+      `${agent.key}=@-`,
+      ...agent.flags,
+    );
   }
 
   const answers = someoneIsHere ? ['--watch'] : ['--answers', file('answers.yaml')];

@@ -66,7 +66,7 @@ export class AgentService {
   /** The pending request of a run, as soon as there is one. */
   async pending(runId: string): Promise<HumanRequest> {
     const { code, stdout, stderr } = await this.machine.aops('runs', 'wait', runId, '--for', 'waiting', '--json');
-    if (code !== 0) throw new Error(`The run does not wait: ${stderr}`);
+    if (code !== 0) throw new Error(`The run is not waiting: ${stderr}`);
     const { pending_human_request: request } = JSON.parse(stdout) as { pending_human_request: HumanRequest };
     return request;
   }
