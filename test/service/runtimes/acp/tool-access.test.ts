@@ -96,6 +96,34 @@ describe('the token of a run', () => {
     expect(await callTool(machine, token, write)).toMatchObject(rejected);
   });
 
+  it('ends the streams that were opened with it when the run is stopped', async () => {
+    const machine = await AgentMachine.start();
+    const { run, token, url } = await leakedToken(machine, { wait: true });
+    const version = '2026-07-28';
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const stream = await fetch(url, {
+      method: 'POST',
+      headers: {
+        ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        ...{ 'mcp-protocol-version': version, 'mcp-method': 'subscriptions/listen' },
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'subscriptions/listen',
+        params: { notifications: { toolsListChanged: true }, _meta },
+      }),
+    });
+    expect(stream.headers.get('content-type')).toBe('text/event-stream');
+    await machine.api.ok('stopRun', { params: { run_id: run.id } });
+    // Otherwise, it would never end.
+    await stream.text();
+  });
+
   it('is invalid as soon as a run that waits was stopped', async () => {
     const machine = await AgentMachine.start();
     const { run, token } = await leakedToken(machine, { ask: 'Hello' });
