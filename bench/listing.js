@@ -18,7 +18,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { circumstances, cleanEnvironment, launcher, measured, median, ratioCells, table } from './support.js';
+import { circumstances, cleanEnvironment, launcher, median, ratioCells, runMeasured, table } from './support.js';
 
 const self = fileURLToPath(import.meta.url);
 const pageSize = 100;
@@ -107,7 +107,7 @@ async function measure({ rounds, runs }) {
     const results = Object.fromEntries(Object.keys(cases).map((name) => [name, []]));
     for (let round = -1; round < rounds; round += 1) {
       for (const [name, { args, lines }] of Object.entries(cases)) {
-        const result = await measured(process.execPath, args, env);
+        const result = await runMeasured(process.execPath, args, env);
         if (result.lines !== lines) throw new Error(`${name} printed ${result.lines} lines instead of ${lines}`);
         if (round >= 0) results[name].push(result);
       }

@@ -6,7 +6,7 @@ const headEnd = Buffer.from('\r\n\r\n');
 class Connection {
   #socket;
   #chunks = Buffer.alloc(0);
-  #waiting;
+  #waiters;
 
   static async open(url) {
     const { hostname, port } = new URL(url);
@@ -19,7 +19,7 @@ class Connection {
     });
     connection.#socket.on('data', (chunk) => connection.#take(chunk));
     for (const event of ['error', 'close'])
-      connection.#socket.on(event, () => connection.#waiting?.reject(new Error('The connection ended.')));
+      connection.#socket.on(event, () => connection.#waiters?.reject(new Error('The connection ended.')));
     return connection;
   }
 
@@ -27,12 +27,12 @@ class Connection {
   send(bytes) {
     this.#socket.write(bytes);
     return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
+      this.#waiters = { resolve, reject };
     });
   }
 
   close() {
-    this.#waiting = undefined;
+    this.#waiters = undefined;
     this.#socket.destroy();
   }
 
@@ -44,7 +44,7 @@ class Connection {
     if (this.#chunks.length < end + 4 + length) return;
     const answer = this.#chunks;
     this.#chunks = Buffer.alloc(0);
-    this.#waiting.resolve(answer);
+    this.#waiters.resolve(answer);
   }
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { cleanEnvironment, startService } from './support.js';
 
 /** A data directory whose first team has this many runs. They are copies of one that was really executed. */
-export async function seeded(folder, name, runs) {
+export async function seedDatabase(folder, name, runs) {
   const env = cleanEnvironment(path.join(folder, name));
   const data = path.join(folder, name, 'data');
   const service = await startService(env, data, ['--rate-limit', '1000000']);

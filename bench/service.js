@@ -23,7 +23,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { LoadConnections } from './load.js';
-import { caller, newAgent, seeded, untilEnded } from './seeded.js';
+import { caller, newAgent, seedDatabase, untilEnded } from './seeded.js';
 import { circumstances, cleanEnvironment, median, processCpu, processMemory, startService, table } from './support.js';
 
 const self = fileURLToPath(import.meta.url);
@@ -183,7 +183,7 @@ async function measure(folder, options) {
   const wants = (name) => options.only === undefined || options.only === name;
   const result = { requests: [] };
   if (wants('ready')) result.start = await startTimes(folder);
-  const largeSetup = await seeded(folder, 'many', options.runs);
+  const largeSetup = await seedDatabase(folder, 'many', options.runs);
   const service = await startService(largeSetup.env, largeSetup.data, ['--rate-limit', '100000000']);
   try {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -226,7 +226,7 @@ async function measure(folder, options) {
 
 /** The cost of lists with many runs, compared with few. */
 async function flatness(folder, largeSetup, options) {
-  const smallSetup = await seeded(folder, 'few', fewRuns);
+  const smallSetup = await seedDatabase(folder, 'few', fewRuns);
   const smallTarget = { ...smallSetup, service: await startService(smallSetup.env, smallSetup.data, ['--rate-limit', '100000000']) };
   try {
     const results = [];

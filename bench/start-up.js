@@ -30,14 +30,14 @@ const cases = [
 /** Milliseconds from the start of a process to its end, including reading its output. Throws if it fails. */
 async function timeRun(args, env) {
   const startedAt = process.hrtime.bigint();
-  const { code, stderr } = await finished(args, env);
+  const { code, stderr } = await runToEnd(args, env);
   const milliseconds = Number(process.hrtime.bigint() - startedAt) / 1e6;
   if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}: ${stderr}`);
   return milliseconds;
 }
 
 /** Runs Node with these arguments to its end. */
-async function finished(args, env) {
+async function runToEnd(args, env) {
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr']) {
@@ -55,7 +55,7 @@ async function withService(work) {
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-bench-'));
   const env = cleanEnvironment(folder);
   const aops = async (...args) => {
-    const result = await finished([launcher, ...args], env);
+    const result = await runToEnd([launcher, ...args], env);
     if (result.code !== 0) throw new Error(`aops ${args.join(' ')} ended with ${result.code}: ${result.stderr}`);
     return result.stdout;
   };

@@ -26,7 +26,7 @@ export function cleanEnvironment(folder) {
  * Runs a program to its end. Returns its duration in milliseconds, the number of printed lines, and peak memory in kB (Linux); with
  * `keep`, also its output. Throws if it fails.
  */
-export async function measured(command, args, env, { keep = false } = {}) {
+export async function runMeasured(command, args, env, { keep = false } = {}) {
   const startedAt = process.hrtime.bigint();
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let lines = 0;
@@ -56,9 +56,9 @@ export async function measured(command, args, env, { keep = false } = {}) {
 }
 
 export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  const sortedValues = [...values].sort((a, b) => a - b);
+  const middle = sortedValues.length >> 1;
+  return sortedValues.length % 2 === 1 ? sortedValues[middle] : (sortedValues[middle - 1] + sortedValues[middle]) / 2;
 }
 
 /** Rows of text as columns: the first left-aligned, the others right-aligned. */

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { circumstances, cleanEnvironment, launcher, measured, median, ratioCells, startService } from './support.js';
+import { circumstances, cleanEnvironment, launcher, median, ratioCells, runMeasured, startService } from './support.js';
 
 const filesInFolder = 100;
 const sizeOfFile = 2_048;
@@ -41,7 +41,7 @@ async function withService(work) {
 
 /** A run that has ended, and the folder in which its files are on disk. */
 async function prepareRun({ folder, data, env }) {
-  const aops = async (...args) => (await measured(process.execPath, [launcher, ...args], env, { keep: true })).stdout;
+  const aops = async (...args) => (await runMeasured(process.execPath, [launcher, ...args], env, { keep: true })).stdout;
   const procedure = path.join(folder, 'procedure.yaml');
   await writeFile(procedure, 'version: 1\nsteps:\n  - write: { path: first.txt, content: "x" }\n');
   await aops('agents', 'create', 'Bench', '--procedure', procedure);
@@ -50,7 +50,7 @@ async function prepareRun({ folder, data, env }) {
   return { id, workspace: path.join(data, 'sandboxes', sandbox_id, 'workspace') };
 }
 
-const quoted = (text) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+const quote = (text) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
 /** Pulls many small files. curl gets the same responses from the same operation, which contain the content of each file. */
 async function prepareTree({ folder, url, token }, { id, workspace }, count) {
@@ -60,10 +60,10 @@ async function prepareTree({ folder, url, token }, { id, workspace }, count) {
     await mkdir(path.join(workspace, path.dirname(name)), { recursive: true });
     await writeFile(path.join(workspace, name), `${index} `.padEnd(sizeOfFile, 'text of a file, '));
     const address = `${url}/v2/runs/${id}/sandbox/files/content?path=${encodeURIComponent(`/workspace/${name}`)}`;
-    transfers.push(`url = ${quoted(address)}\noutput = ${quoted(name)}\n`);
+    transfers.push(`url = ${quote(address)}\noutput = ${quote(name)}\n`);
   }
   const list = path.join(folder, 'tree.curl');
-  await writeFile(list, `silent\nfail\ncreate-dirs\nheader = ${quoted(`Authorization: Bearer ${token}`)}\n${transfers.join('')}`, {
+  await writeFile(list, `silent\nfail\ncreate-dirs\nheader = ${quote(`Authorization: Bearer ${token}`)}\n${transfers.join('')}`, {
     mode: 0o600,
   });
   return {
@@ -127,13 +127,13 @@ async function measure({ folder, env }, test, rounds) {
       // Another folder each time, all removed at the end: file systems create files slowly where many were just deleted.
       const out = path.join(folder, 'out', `${test.files}-${tool}-${round}`);
       const args = test[tool](out);
-      const result = tool === 'curl' ? await measured('curl', args, env) : await measured(process.execPath, [launcher, ...args], env);
+      const result = tool === 'curl' ? await runMeasured('curl', args, env) : await runMeasured(process.execPath, [launcher, ...args], env);
       const endedAt = process.hrtime.bigint();
       if (tool === 'curl') await test.afterCurl?.(out);
       const syncing = Number(process.hrtime.bigint() - endedAt) / 1e6;
       await test.check(out);
       // Pending writes must not slow down the next measurement.
-      await measured('sync', [], process.env);
+      await runMeasured('sync', [], process.env);
       if (round >= 0) times[tool].push(result.milliseconds + syncing);
       if (round >= 0 && tool === 'curl') times.unsynced.push(result.milliseconds);
       if (tool === 'aops') peakKilobytes = Math.max(peakKilobytes, result.peakKilobytes);
@@ -141,11 +141,11 @@ async function measure({ folder, env }, test, rounds) {
   }
   const ratio = median(times.aops) / median(times.curl);
   const peak = peakKilobytes === 0 ? {} : { peak_mib: Math.round(peakKilobytes / 1_024) };
-  const unsynced = test.afterCurl ? { curl_unsynced_ms: median(times.unsynced) } : {};
+  const unsyncedFigures = test.afterCurl ? { curl_unsynced_ms: median(times.unsynced) } : {};
   return {
     name: test.name,
     curl_ms: median(times.curl),
-    ...unsynced,
+    ...unsyncedFigures,
     aops_ms: median(times.aops),
     ratio,
     goal: test.goal,

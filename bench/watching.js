@@ -22,7 +22,7 @@ import { circumstances, cleanEnvironment, launcher, median, startService, table 
 /** Goals, in milliseconds at the median. */
 const goals = { streamed: 20, polled: 300 };
 /** Number of first messages that do not count, because the watching process is still starting. */
-const unmeasured = 4;
+const warmUpRounds = 4;
 
 /** Forwards everything except event streams, like a service without them. */
 async function withoutStreams(target) {
@@ -68,7 +68,7 @@ async function delays(env, url, service, run) {
   }
   const [code] = await exit;
   if (code !== 0) throw new Error(`aops runs watch ended with ${code}.`);
-  return measuredDelays.slice(unmeasured);
+  return measuredDelays.slice(warmUpRounds);
 }
 
 const percentile = (values, part) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))];
@@ -79,7 +79,7 @@ async function measure(folder, { messages, pause, watchers }) {
   const proxy = await withoutStreams(service.url);
   try {
     const call = caller(service);
-    const steps = Array.from({ length: messages + unmeasured }, (_, index) => `  - say: "m${index}"\n  - sleep: ${pause}ms\n`);
+    const steps = Array.from({ length: messages + warmUpRounds }, (_, index) => `  - say: "m${index}"\n  - sleep: ${pause}ms\n`);
     const agentId = await newAgent(call, service.team, `version: 1\nsteps:\n${steps.join('')}`);
     const results = {};
     for (const [way, url] of Object.entries({ streamed: service.url, polled: proxy.url })) {

@@ -131,7 +131,7 @@ function testsReaching({ tests, outside, milliseconds }, number) {
 
 /** Tries the mutants with one test file after another, quickest first. Returns the outcome of each mutant. */
 async function outcomesOf(numbers, reports) {
-  const outcomes = new Map(numbers.map((number) => [number, { outcome: 'not reached', spent: 0 }]));
+  const outcomes = new Map(numbers.map((number) => [number, { outcome: 'not reached', spentMilliseconds: 0 }]));
   const isUndecided = (number) => !['killed', 'timed out'].includes(outcomes.get(number).outcome);
   await runEach(reports, async (lane, test) => {
     const plan = new Map();
@@ -140,7 +140,7 @@ async function outcomesOf(numbers, reports) {
       if (reaching === undefined) continue;
       const state = outcomes.get(number);
       if (state.outcome === 'not reached') state.outcome = 'survived';
-      if (state.spent > mutantMilliseconds) state.isCut = true;
+      if (state.spentMilliseconds > mutantMilliseconds) state.isCut = true;
       else plan.set(number, { number, isFresh: mutants[number].isTopLevel, ...reaching });
     }
     let current;
@@ -152,7 +152,7 @@ async function outcomesOf(numbers, reports) {
       if (number === undefined) return;
       const state = outcomes.get(number);
       const { milliseconds, isAlone } = plan.get(number);
-      state.spent += milliseconds;
+      state.spentMilliseconds += milliseconds;
       if (outcome === 'killed') state.outcome = isHanging ? 'timed out' : 'killed';
       // A test that fails afterwards, too, depends on another test or on something left behind: all tests of the file, in a new process, decide.
       const isRepeated = outcome === 'unsure' && !isAlone;
@@ -197,22 +197,22 @@ function usage(message) {
 /** Which mutants to try, and the files that they are in. */
 function filterOfMutants() {
   if (earlierReport !== undefined) {
-    const named = [...new Set(earlierReport.survivors.map(({ file }) => file))];
-    return Object.assign((mutant) => earlierReport.survivors.some((survivor) => isSame(survivor, mutant)), { files: named });
+    const namedFiles = [...new Set(earlierReport.survivors.map(({ file }) => file))];
+    return Object.assign((mutant) => earlierReport.survivors.some((survivor) => isSame(survivor, mutant)), { files: namedFiles });
   }
   if (positionals.length === 0) return changedLines(root);
   return Object.assign(() => true, { files: sourceFiles(root, positionals) });
 }
 
 /** The same choice of mutants each time, spread over all of them. */
-function sampled(numbers) {
+function sampleOf(numbers) {
   if (values.sample === undefined || numbers.length <= sample) return numbers;
   return Array.from({ length: Math.floor(sample) }, (_, index) => numbers[Math.floor((index * numbers.length) / sample)]);
 }
 
 const tests = testFiles(root, files, values.tests);
 process.stderr.write(`${files.length} files, ${mutants.length} mutants, ${tests.length} test files\n`);
-const chosenMutants = sampled(
+const chosenMutants = sampleOf(
   mutants.map((_, index) => index).filter((index) => isWanted(mutants[index]) && reasonOf(mutants[index]) === undefined),
 );
 const reports = (await reachOf(tests)).map(({ tests: executedTests, outside, ...rest }) => ({
@@ -236,12 +236,17 @@ const noticedCount = counts.killed + counts['timed out'] + (earlierReport?.notic
 const total = chosenMutants.length + (earlierReport?.noticed ?? 0);
 /** Mutants that were not killed before the time was over may have met some of their tests, so they count as not noticed. */
 const percent = (100 * noticedCount) / total;
-const undecided = chosenMutants.filter((index) => !outcomes.has(index)).map((index) => ({ outcome: 'undecided', ...mutants[index] }));
+const undecidedMutants = chosenMutants
+  .filter((index) => !outcomes.has(index))
+  .map((index) => ({ outcome: 'undecided', ...mutants[index] }));
 const descriptions = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
-if (undecided.length > 0) descriptions.push(`${undecided.length} undecided after ${limit} minutes`);
+if (undecidedMutants.length > 0) descriptions.push(`${undecidedMutants.length} undecided after ${limit} minutes`);
 process.stdout.write(
-  `${descriptions.join(', ')}: ${undecided.length > 0 ? 'at least ' : ''}${percent.toFixed(0)} % of ${total} were noticed.\n`,
+  `${descriptions.join(', ')}: ${undecidedMutants.length > 0 ? 'at least ' : ''}${percent.toFixed(0)} % of ${total} were noticed.\n`,
 );
 if (values.json)
-  writeFileSync(values.json, JSON.stringify({ noticed: noticedCount, total, survivors: [...survivors, ...undecided] }, undefined, 2));
+  writeFileSync(
+    values.json,
+    JSON.stringify({ noticed: noticedCount, total, survivors: [...survivors, ...undecidedMutants] }, undefined, 2),
+  );
 process.exit(goal > percent ? 1 : 0);

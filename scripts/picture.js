@@ -54,11 +54,11 @@ function onTerminal(args, { ready = () => false, until } = {}) {
   const pty = spawn(process.execPath, [path.join(root, 'bin/aops.js'), ...args], { cols: columns, rows, cwd: example, env });
   return new Promise((resolve, reject) => {
     let isDone = false;
-    let pressed = false;
+    let isPressed = false;
     pty.onData((data) =>
       terminal.write(data, () => {
-        if (!pressed && ready(textOf(terminal))) {
-          pressed = true;
+        if (!isPressed && ready(textOf(terminal))) {
+          isPressed = true;
           pty.write(downKey);
         }
         if (isDone || until === undefined || !until(textOf(terminal))) return;
@@ -99,7 +99,7 @@ function piecesOf(line) {
 }
 
 /** Escapes text. SVG would collapse several spaces, so they become non-breaking ones. */
-const escaped = (text) => text.replace(/[&<>" ]/g, (character) => `&#${character === ' ' ? 160 : character.charCodeAt(0)};`);
+const escapeXml = (text) => text.replace(/[&<>" ]/g, (character) => `&#${character === ' ' ? 160 : character.charCodeAt(0)};`);
 
 function picture(lines, theme) {
   const width = Math.round(columns * cell.width + 2 * margin);
@@ -109,7 +109,7 @@ function picture(lines, theme) {
       const fill = style.dim ? theme.quiet : style.color === undefined ? theme.text : theme.ansi[style.color];
       const place = `x="${(margin + x * cell.width).toFixed(1)}" y="${(margin + (row + 0.75) * cell.height).toFixed(1)}"`;
       const length = `textLength="${([...text].length * cell.width).toFixed(1)}"`;
-      return `<text ${place} ${length} fill="${fill}"${style.bold ? ' font-weight="600"' : ''}>${escaped(text)}</text>`;
+      return `<text ${place} ${length} fill="${fill}"${style.bold ? ' font-weight="600"' : ''}>${escapeXml(text)}</text>`;
     }),
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="A run that asks a question at the terminal">

@@ -11,14 +11,14 @@ import { merge } from './acp-registry/merge.js';
 const file = path.resolve(import.meta.dirname, '../src/service/runtimes/acp/registry.json');
 const snapshot = JSON.parse(await readFile(file, 'utf8'));
 
-async function published(copy) {
+async function fetchRegistry(copy) {
   if (copy !== undefined) return JSON.parse(await readFile(copy, 'utf8'));
   const response = await fetch(snapshot.source);
   if (!response.ok) throw new Error(`${snapshot.source} answered with ${response.status}.`);
   return response.json();
 }
 
-const result = merge(snapshot, await published(process.argv[2]), new Date().toISOString().slice(0, 10));
+const result = merge(snapshot, await fetchRegistry(process.argv[2]), new Date().toISOString().slice(0, 10));
 await writeFile(file, `${JSON.stringify(result.snapshot, null, 2)}\n`);
 const lines = [
   ['Changed; verify them again, and adapt test/agents/package.json', result.changed],

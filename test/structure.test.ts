@@ -12,15 +12,15 @@ const graphOf = (placeOf: (file: string) => string | undefined): Graph => import
 
 /** A cycle of a graph, as the places on it; undefined if there are no cycles. */
 function cycle(graph: Graph | Imports): string[] | undefined {
-  const visited = new Set<string>();
+  const visitedFiles = new Set<string>();
   const visit = (place: string, ancestors: string[]): string[] | undefined => {
     if (ancestors.includes(place)) return [...ancestors.slice(ancestors.indexOf(place)), place];
-    if (visited.has(place)) return undefined;
+    if (visitedFiles.has(place)) return undefined;
     for (const next of graph.get(place)?.keys() ?? []) {
       const cycle = visit(next, [...ancestors, place]);
       if (cycle) return cycle;
     }
-    visited.add(place);
+    visitedFiles.add(place);
     return undefined;
   };
   for (const place of graph.keys()) {

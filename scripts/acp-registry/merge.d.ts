@@ -6,7 +6,7 @@ export function nodePlatform(target: string): string;
 /** The snapshot with the published versions and commands of its agents. @param date the day, such as 2026-11-22 */
 export function merge(
   snapshot: AcpRegistry,
-  published: { agents: readonly { id: string; version: string; distribution: object }[] },
+  publishedRegistry: { agents: readonly { id: string; version: string; distribution: object }[] },
   date: string,
 ): {
   snapshot: AcpRegistry;

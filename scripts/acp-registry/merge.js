@@ -56,9 +56,9 @@ const isEqual = (left, right) => JSON.stringify(left) === JSON.stringify(right);
  * @param date the day, such as 2026-11-22
  * @returns the snapshot, the IDs of the agents that changed or are no longer published, and those that are published but not in the snapshot
  */
-export function merge(snapshot, published, date) {
-  const entries = new Map(published.agents.map((entry) => [entry.id, entry]));
-  const changed = [];
+export function merge(snapshot, publishedRegistry, date) {
+  const entries = new Map(publishedRegistry.agents.map((entry) => [entry.id, entry]));
+  const changedIds = [];
   const missing = [];
   const agents = snapshot.agents.map((agent) => {
     const entry = entries.get(agent.id);
@@ -67,10 +67,10 @@ export function merge(snapshot, published, date) {
       return agent;
     }
     entries.delete(agent.id);
-    const merged = mergedAgent(agent, entry);
-    if (isEqual(merged, agent)) return agent;
-    changed.push(agent.id);
-    return { ...merged, verified: [] };
+    const mergeResult = mergedAgent(agent, entry);
+    if (isEqual(mergeResult, agent)) return agent;
+    changedIds.push(agent.id);
+    return { ...mergeResult, verified: [] };
   });
-  return { snapshot: { ...snapshot, date, agents }, changed, missing, others: [...entries.keys()].sort() };
+  return { snapshot: { ...snapshot, date, agents }, changed: changedIds, missing, others: [...entries.keys()].sort() };
 }

@@ -18,13 +18,13 @@ const sourceWidth = 78;
 
 /** Text on source lines of a moderate length. A line that would begin with a control character gets a zero-width character in front. */
 export function lines(text: string): string {
-  const filled: string[] = [];
+  const filledLines: string[] = [];
   for (const word of text.split(' ')) {
-    const line = filled.at(-1);
-    if (line !== undefined && line.length + 1 + word.length <= sourceWidth) filled[filled.length - 1] = `${line} ${word}`;
-    else filled.push(word);
+    const line = filledLines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= sourceWidth) filledLines[filledLines.length - 1] = `${line} ${word}`;
+    else filledLines.push(word);
   }
-  return filled.map((line) => `${/^[.']/.test(line) ? '\\&' : ''}${line}\n`).join('');
+  return filledLines.map((line) => `${/^[.']/.test(line) ? '\\&' : ''}${line}\n`).join('');
 }
 
 /** A page without paragraph macros directly after a section. */

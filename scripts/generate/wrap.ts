@@ -3,7 +3,7 @@
 const maxColumns = 120;
 
 /** Prose in lines of at most 120 columns. Tables, code, headings, and comments stay unchanged; code spans are not broken. */
-export function wrapped(block: string): string {
+export function wrapBlock(block: string): string {
   if (/^(?:```|[|#<])/.test(block)) return block;
   const lines: string[] = [];
   for (const word of words(block)) {

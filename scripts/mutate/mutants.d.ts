@@ -15,4 +15,4 @@ export interface Mutant {
 export function mutantsOf(source: string): Mutant[];
 
 /** The source with every mutant behind its switch. `first` is the number of the first one. */
-export function instrumented(source: string, mutants: readonly Mutant[], first: number): string;
+export function instrument(source: string, mutants: readonly Mutant[], first: number): string;

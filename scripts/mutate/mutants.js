@@ -91,7 +91,7 @@ export function mutantsOf(source) {
 }
 
 /** The source with every mutant behind its switch. `first` is the number of the first one. */
-export function instrumented(source, mutants, first) {
+export function instrument(source, mutants, first) {
   /** Mutants by place, outermost first. */
   const places = [];
   for (const [index, mutant] of mutants.entries()) {
@@ -101,20 +101,20 @@ export function instrumented(source, mutants, first) {
   }
   let next = 0;
   const render = (start, end) => {
-    let rendered = '';
+    let output = '';
     let position = start;
     while (next < places.length && places[next].start < end) {
       const place = places[next];
       next += 1;
-      rendered += source.slice(position, place.start) + switched(place, render(place.start, place.end));
+      output += source.slice(position, place.start) + switchBetween(place, render(place.start, place.end));
       position = place.end;
     }
-    return rendered + source.slice(position, end);
+    return output + source.slice(position, end);
   };
   return render(0, source.length);
 }
 
-function switched({ mutants }, original) {
+function switchBetween({ mutants }, original) {
   const removal = mutants.find(([, { replacement }]) => replacement === '');
   if (removal) return `{if(!${switchName}(${removal[0]})){${original}}}`;
   const choices = mutants.map(([number, { replacement }]) => `${switchName}(${number})?(${replacement}):`);

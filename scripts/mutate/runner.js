@@ -104,11 +104,11 @@ export default class MutationRunner extends TestRunner {
   async #reach({ file, results }) {
     const run = new Run(this, undefined);
     run.forgetModules();
-    const started = performance.now();
+    const startTime = performance.now();
     const { isFailed, failures, file: testFile } = await run.start(file);
     report(results, {
       file,
-      milliseconds: performance.now() - started,
+      milliseconds: performance.now() - startTime,
       tests: run.tests,
       outside: [...run.reachedOutside],
       errors: isFailed

@@ -24,9 +24,9 @@ export function changedLines(root) {
     const hunk = /^@@ -\S+ \+(\d+)(?:,(\d+))? @@/.exec(line);
     if (!hunk || !isMutable(file)) continue;
     const [first, count] = [Number(hunk[1]), Number(hunk[2] ?? 1)];
-    const changed = lines.get(file) ?? new Set();
-    for (let number = first; number < first + count; number += 1) changed.add(number);
-    lines.set(file, changed);
+    const changedLines = lines.get(file) ?? new Set();
+    for (let number = first; number < first + count; number += 1) changedLines.add(number);
+    lines.set(file, changedLines);
   }
   return Object.assign((mutant) => lines.get(mutant.file)?.has(mutant.line) ?? false, { files: [...lines.keys()] });
 }
@@ -35,9 +35,9 @@ export function changedLines(root) {
  * The test files to try: those that were named, otherwise those of the folders that mirror the sources, and those that test several
  * parts together. Tests that start the binary run the bundle, which has no switches.
  */
-export function testFiles(root, sources, named) {
+export function testFiles(root, sources, namedFiles) {
   const isTest = (file) => file.endsWith('.test.ts') && !/^test\/(e2e|docs)\//.test(file);
-  if (named.length > 0) return listFiles(root, named).filter(isTest);
+  if (namedFiles.length > 0) return listFiles(root, namedFiles).filter(isTest);
   const folders = new Set(
     sources.map((source) =>
       source

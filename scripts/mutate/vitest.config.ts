@@ -3,7 +3,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { mergeConfig } from 'vitest/config';
 import base from '../../vitest.config.ts';
-import { instrumented, mutantsOf } from './mutants.js';
+import { instrument, mutantsOf } from './mutants.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 /** Files below the root, with the number of the first mutant of each. */
@@ -17,7 +17,7 @@ const config = mergeConfig(base, {
       enforce: 'pre' as const,
       transform(source: string, id: string) {
         const first = files.get(path.relative(root, id));
-        return first === undefined ? undefined : { code: instrumented(source, mutantsOf(source), first), map: null };
+        return first === undefined ? undefined : { code: instrument(source, mutantsOf(source), first), map: null };
       },
     },
   ],

@@ -3,7 +3,7 @@
  * fixed here; the figures come from the source. A folder or an import without a place in the picture is an error, so it stays complete.
  */
 import { type Graph, type Imports, importsBetween } from './imports.ts';
-import { arrow, type Box, boxed, drawing, heading, type Point } from './svg.ts';
+import { arrow, type Box, drawing, heading, type Point, textBox } from './svg.ts';
 
 const width = 900;
 
@@ -122,7 +122,13 @@ function sourceBoxes(imports: Imports): string[] {
   return Object.entries(folders).map(([folder, { notes, ...box }]) => {
     const count = files.get(folder) ?? 0;
     const size = folder.endsWith('.ts') ? '' : `${count} files`;
-    return boxed(box, folder, size, folder === 'base' ? [`imported by ${ofBase.join(', ')}`] : notes, folder === 'base' ? 'below' : 'box');
+    return textBox(
+      box,
+      folder,
+      size,
+      folder === 'base' ? [`imported by ${ofBase.join(', ')}`] : notes,
+      folder === 'base' ? 'below' : 'box',
+    );
   });
 }
 
@@ -164,7 +170,7 @@ function serviceLayers(graph: Graph): string[] {
       [450, box.y + box.height],
       [450, box.y + layerStep],
     ];
-    return [boxed(box, name, '', [notes], last ? 'below' : 'box'), ...(toNext > 0 ? [arrow(way, toNext)] : [])];
+    return [textBox(box, name, '', [notes], last ? 'below' : 'box'), ...(toNext > 0 ? [arrow(way, toNext)] : [])];
   });
 }
 

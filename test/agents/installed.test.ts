@@ -44,8 +44,8 @@ for (const agent of modelAgents) {
         expect(agentInfo?.version).toMatch(/^\d+\.\d+\.\d+$/);
         await client.open(agent);
 
-        const rejected = await client.prompt('Write the file hello.txt.');
-        expect(rejected.stopReason).toBe(agent.endsTurnOnRejection === true ? 'cancelled' : 'end_turn');
+        const rejection = await client.prompt('Write the file hello.txt.');
+        expect(rejection.stopReason).toBe(agent.endsTurnOnRejection === true ? 'cancelled' : 'end_turn');
         expect(client.permissions).toHaveLength(1);
         expect(existsSync(file)).toBe(false);
 
@@ -79,20 +79,20 @@ for (const agent of modelAgents) {
         const folder = await temporaryDirectory();
         const start = () => AcpClient.start(agent.command, agent.environment(model.url), folder);
 
-        const killed = await start();
-        await killed.initialize();
-        const { sessionId } = await killed.open(agent);
+        const killedClient = await start();
+        await killedClient.initialize();
+        const { sessionId } = await killedClient.open(agent);
         await new Promise<void>((resolve) => {
-          killed.decide = () => {
+          killedClient.decide = () => {
             resolve();
             return new Promise(() => undefined);
           };
           // The end of the process ends the connection.
-          killed.prompt('Write the file hello.txt.').catch(() => undefined);
+          killedClient.prompt('Write the file hello.txt.').catch(() => undefined);
         });
-        await eventually('the session is stored', () => agent.hasStored?.(killed.home, sessionId) ?? true);
-        await killed.kill();
-        await agent.letContinue?.(killed.home, sessionId);
+        await eventually('the session is stored', () => agent.hasStored?.(killedClient.home, sessionId) ?? true);
+        await killedClient.kill();
+        await agent.letContinue?.(killedClient.home, sessionId);
 
         const client = await start();
         client.decide = () => 'allow_once';
@@ -103,7 +103,7 @@ for (const agent of modelAgents) {
         expect((await client.prompt('Continue.')).stopReason).toBe('end_turn');
 
         expect(client.permissions).toHaveLength(1);
-        expect(subjectOf(client.permissions[0])).toEqual(subjectOf(killed.permissions[0]));
+        expect(subjectOf(client.permissions[0])).toEqual(subjectOf(killedClient.permissions[0]));
         expect(await readFile(path.join(client.workspace, 'hello.txt'), 'utf8')).toBe('Hello\nworld\n');
         expect(model.turns.at(-1)?.prompts.join(' ')).toMatch(/^Write the file hello\.txt\.\s[\s\S]*Continue\.$/);
       },

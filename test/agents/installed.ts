@@ -45,7 +45,7 @@ export const agentPrograms = path.join(modules, '.bin');
 /** Not the key of anything; tests can look for it in places where keys must not appear. */
 export const modelKey = 'loopback-model-key';
 
-function installed(name: AgentName, file: string, args: readonly string[]): Pick<InstalledAgent, 'name' | 'missing' | 'command'> {
+function installedAgent(name: AgentName, file: string, args: readonly string[]): Pick<InstalledAgent, 'name' | 'missing' | 'command'> {
   const program = path.join(modules, file);
   return {
     name,
@@ -55,10 +55,10 @@ function installed(name: AgentName, file: string, args: readonly string[]): Pick
 }
 
 /** An agent of the registry. @param connection the variables that connect it with the model server at a URL */
-function registered(name: AgentName, file: string, connection: (model: string) => Record<string, string>): InstalledAgent {
+function registeredAgent(name: AgentName, file: string, connection: (model: string) => Record<string, string>): InstalledAgent {
   const { asking, authentication, distribution, environment } = acpAgent(name);
   return {
-    ...installed(name, file, distribution.npx?.args ?? []),
+    ...installedAgent(name, file, distribution.npx?.args ?? []),
     ...(authentication === null ? {} : { authentication }),
     ...(asking !== null && 'mode' in asking ? { strictestMode: asking.mode } : {}),
     environment: (model) => ({
@@ -70,7 +70,7 @@ function registered(name: AgentName, file: string, connection: (model: string) =
 }
 
 export const claude: InstalledAgent = {
-  ...registered('claude', '@agentclientprotocol/claude-agent-acp/dist/index.js', (model) => ({
+  ...registeredAgent('claude', '@agentclientprotocol/claude-agent-acp/dist/index.js', (model) => ({
     ANTHROPIC_BASE_URL: model,
     ANTHROPIC_API_KEY: modelKey,
   })),
@@ -81,7 +81,7 @@ export const claude: InstalledAgent = {
 };
 
 export const codex: InstalledAgent = {
-  ...registered('codex', '@agentclientprotocol/codex-acp/dist/index.js', (model) => ({
+  ...registeredAgent('codex', '@agentclientprotocol/codex-acp/dist/index.js', (model) => ({
     OPENAI_API_KEY: modelKey,
     MODEL_PROVIDER: 'loopback',
     CODEX_CONFIG: JSON.stringify({
@@ -95,7 +95,7 @@ export const codex: InstalledAgent = {
 };
 
 export const gemini: InstalledAgent = {
-  ...registered('gemini', '@google/gemini-cli/bundle/gemini.js', (model) => ({
+  ...registeredAgent('gemini', '@google/gemini-cli/bundle/gemini.js', (model) => ({
     GOOGLE_GEMINI_BASE_URL: model,
     GEMINI_API_KEY: modelKey,
     // Without a name, another model chooses one.
@@ -113,7 +113,7 @@ export const gemini: InstalledAgent = {
 /** Its usual package would install the programs for two kinds of processors, and a launcher that needs an install script. */
 const openCodeProgram = 'opencode-linux-x64/bin/opencode';
 
-export const opencode = registered('opencode', openCodeProgram, (model) => ({
+export const opencode = registeredAgent('opencode', openCodeProgram, (model) => ({
   OPENCODE_CONFIG_CONTENT: JSON.stringify({
     autoupdate: false,
     share: 'disabled',
@@ -134,7 +134,7 @@ export const programFolders: readonly string[] = [path.join(modules, path.dirnam
 
 /** The example of the protocol's SDK: it needs no model and changes no file, but requires a permission in each turn, which takes 5 s. */
 export const example: InstalledAgent = {
-  ...installed('example', 'acp-example-agent/dist/examples/agent.js', []),
+  ...installedAgent('example', 'acp-example-agent/dist/examples/agent.js', []),
   environment: () => ({}),
 };
 

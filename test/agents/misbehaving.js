@@ -111,12 +111,12 @@ function sessionModes() {
     : { modes: { currentModeId: ids[0], availableModes: ids.map((id) => ({ id, name: modeNames[id] ?? id })) } };
 }
 
-function openSession(id, resumed, servers) {
-  sessions.set(id, { id, resumed, servers, calls: 1, asks: !mode.startsWith('asks-nobody'), end: undefined });
+function openSession(id, isResumed, servers) {
+  sessions.set(id, { id, resumed: isResumed, servers, calls: 1, asks: !mode.startsWith('asks-nobody'), end: undefined });
   return sessions.get(id);
 }
 
-let authenticated = false;
+let isAuthenticated = false;
 
 const methods = {
   initialize: () =>
@@ -135,11 +135,11 @@ const methods = {
         },
   authenticate: () => {
     if (is('login-impossible')) throw new ProtocolError(-32603, 'EXAMPLE_API_KEY is not set.');
-    authenticated = true;
+    isAuthenticated = true;
     return {};
   },
   'session/new': ({ mcpServers }) => {
-    if (mode.startsWith('login') && !authenticated) throw authenticationRequired();
+    if (mode.startsWith('login') && !isAuthenticated) throw authenticationRequired();
     return { sessionId: openSession(randomUUID(), false, mcpServers).id, ...sessionModes() };
   },
   'session/resume': ({ sessionId, mcpServers }) => {
@@ -170,7 +170,7 @@ const methods = {
     if (session === undefined) throw new ProtocolError(-32002, `There is no session ${sessionId}.`);
     const turn = new Turn(session, prompt.map((block) => block.text ?? '').join(''));
     if (is('not-json')) writeGarbage();
-    const cancelled = new Promise((resolve) => {
+    const cancellation = new Promise((resolve) => {
       session.end = () => {
         turn.over = true;
         resolve('cancelled');
@@ -178,16 +178,16 @@ const methods = {
     });
     if (session.resumed && is('asks-no-more')) return { stopReason: 'end_turn' };
     const work = Promise.resolve((turns[mode] ?? (() => turn.work()))(turn)).then(() => (is('refusal') ? 'refusal' : 'end_turn'));
-    return { stopReason: await Promise.race([work, cancelled]), usage: { inputTokens: 1000, outputTokens: 200, totalTokens: 1200 } };
+    return { stopReason: await Promise.race([work, cancellation]), usage: { inputTokens: 1000, outputTokens: 200, totalTokens: 1200 } };
   },
   'session/cancel': ({ sessionId }) => {
     if (!is('ignore-cancel', 'ignore-signals')) sessions.get(sessionId)?.end?.();
   },
 };
 
-const documented = [...readFileSync(process.argv[1], 'utf8').matchAll(/^ \* {3}([a-z-]+) /gm)].map(([, name]) => name);
-if (!documented.includes(mode)) {
-  process.stderr.write(`There is no mode ${mode}. The modes are ${documented.join(', ')}.\n`);
+const documentedModes = [...readFileSync(process.argv[1], 'utf8').matchAll(/^ \* {3}([a-z-]+) /gm)].map(([, name]) => name);
+if (!documentedModes.includes(mode)) {
+  process.stderr.write(`There is no mode ${mode}. The modes are ${documentedModes.join(', ')}.\n`);
   process.exit(2);
 }
 if (is('exit-at-start')) {

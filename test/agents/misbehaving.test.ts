@@ -17,7 +17,7 @@ async function start(mode: string): Promise<AcpClient> {
 }
 
 /** The agent with an open session. */
-async function opened(mode: string, strictestMode?: string): Promise<AcpClient> {
+async function openClient(mode: string, strictestMode?: string): Promise<AcpClient> {
   const client = await start(mode);
   await client.initialize();
   await client.open(strictestMode === undefined ? {} : { strictestMode });
@@ -26,7 +26,7 @@ async function opened(mode: string, strictestMode?: string): Promise<AcpClient> 
 
 describe('the misbehaving agent', () => {
   it('performs a turn with everything that a client shows', async () => {
-    const client = await opened('well-behaved');
+    const client = await openClient('well-behaved');
     expect((await client.prompt('Hello')).stopReason).toBe('end_turn');
     expect(client.updates.map(({ sessionUpdate }) => sessionUpdate)).toEqual([
       'agent_thought_chunk',
@@ -43,7 +43,7 @@ describe('the misbehaving agent', () => {
   });
 
   it.each(['reject_once', 'cancelled'] as const)('writes no file if its permission is answered with %s', async (decision) => {
-    const client = await opened('well-behaved');
+    const client = await openClient('well-behaved');
     client.decide = () => decision;
     await client.prompt('Hello');
     expect(client.text).toContain('I did not write result.txt.');
@@ -51,27 +51,27 @@ describe('the misbehaving agent', () => {
   });
 
   it.each(['exit-in-turn', 'exit-asking'])('exits in the mode %s', async (mode) => {
-    const client = await opened(mode);
+    const client = await openClient(mode);
     client.decide = () => new Promise(() => undefined);
     await expect(client.prompt('Hello')).rejects.toThrow();
     await eventually('the end', () => client.child.exitCode === 3);
   });
 
   it('ends its turn when it is cancelled, unless it is to ignore that', async () => {
-    const slow = await opened('slow');
+    const slow = await openClient('slow');
     const turn = slow.prompt('Hello');
     await slow.cancel();
     expect((await turn).stopReason).toBe('cancelled');
 
-    const stubborn = await opened('ignore-signals');
-    const asked = new Promise<void>((resolve) => {
+    const stubborn = await openClient('ignore-signals');
+    const requestMade = new Promise<void>((resolve) => {
       stubborn.decide = () => {
         resolve();
         return 'cancelled';
       };
     });
     void stubborn.prompt('Hello').catch(() => undefined);
-    await asked;
+    await requestMade;
     await stubborn.cancel();
     stubborn.child.kill('SIGTERM');
     // An answer proves that it is still running, and that it has read the cancellation.
@@ -80,7 +80,7 @@ describe('the misbehaving agent', () => {
   });
 
   it('asks for two permissions at the same time', async () => {
-    const client = await opened('two-permissions');
+    const client = await openClient('two-permissions');
     await client.prompt('Hello');
     expect(client.text).toBe('[true,true]');
     expect(client.permissions.map(({ toolCall }) => toolCall.toolCallId)).toEqual(['call-1', 'call-2']);
@@ -91,16 +91,16 @@ describe('the misbehaving agent', () => {
     ['two-allows', ['allow_once', 'allow_once', 'reject_once']],
     ['no-options', []],
   ])('offers its own options in the mode %s', async (mode, kinds) => {
-    const client = await opened(mode);
+    const client = await openClient(mode);
     await client.prompt('Hello');
     expect(client.permissions[0]?.options.map(({ kind }) => kind)).toEqual(kinds);
   });
 
   it('asks nobody in its first mode, but does in the stricter one', async () => {
-    const lenient = await opened('asks-nobody');
+    const lenient = await openClient('asks-nobody');
     await lenient.prompt('Hello');
     expect([lenient.permissions.length, existsSync(path.join(lenient.workspace, 'result.txt'))]).toEqual([0, true]);
-    const strict = await opened('asks-nobody', 'ask');
+    const strict = await openClient('asks-nobody', 'ask');
     await strict.prompt('Hello');
     expect(strict.permissions).toHaveLength(1);
   });
@@ -127,7 +127,7 @@ describe('the misbehaving agent', () => {
   });
 
   it('fills in a form', async () => {
-    const client = await opened('elicitation');
+    const client = await openClient('elicitation');
     client.fill = () => ({ action: 'accept', content: { name: 'Autumn', channel: 'beta' } });
     await client.prompt('Hello');
     expect(JSON.parse(client.text)).toEqual({ action: 'accept', content: { name: 'Autumn', channel: 'beta' } });
@@ -136,7 +136,7 @@ describe('the misbehaving agent', () => {
   it.each(['unknown', 'not-json', 'noisy', 'huge-line', 'many-updates', 'other-session'])(
     'completes its turn in the mode %s',
     async (mode) => {
-      const client = await opened(mode);
+      const client = await openClient(mode);
       expect((await client.prompt('Hello')).stopReason).toBe('end_turn');
     },
   );
@@ -145,7 +145,7 @@ describe('the misbehaving agent', () => {
     ['daemon', 'daemon.pid', true],
     ['child', 'child.pid', false],
   ])('starts a process in the mode %s', async (mode, file, outlives) => {
-    const client = await opened(mode);
+    const client = await openClient(mode);
     await client.prompt('Hello');
     const pid = Number(readFileSync(path.join(client.workspace, file), 'utf8'));
     afterTest(() => isAlive(pid) && process.kill(pid, 'SIGKILL'));

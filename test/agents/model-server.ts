@@ -39,7 +39,7 @@ export const steps =
     list[results.length] ?? { say: 'Done.' };
 
 /** A request as the server received it. */
-export interface Recorded {
+export interface RecordedRequest {
   method: string;
   path: string;
   headers: IncomingMessage['headers'];
@@ -52,7 +52,7 @@ const formats: readonly WireFormat[] = [anthropic, openAiChat, openAiResponses, 
 
 export class ModelServer {
   /** All requests in the order of their arrival. */
-  readonly requests: Recorded[] = [];
+  readonly requests: RecordedRequest[] = [];
   /** What the model does from now on. */
   script: Script;
   readonly #server = createServer((request, response) => void this.#receive(request, response));
@@ -90,20 +90,20 @@ export class ModelServer {
     if (text === undefined) return;
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
     const body: unknown = text === '' ? undefined : JSON.parse(text);
-    const recorded: Recorded = { method: request.method ?? '', path, headers: request.headers, body };
-    this.requests.push(recorded);
+    const recordedRequest: RecordedRequest = { method: request.method ?? '', path, headers: request.headers, body };
+    this.requests.push(recordedRequest);
     const format = formats.find((each) => request.method === 'POST' && each.matches(path));
     if (format === undefined) return answerOther(path, response);
-    const asked = format.read(body as never, path);
-    const turn = turnOf(asked);
-    const acts = offersActions(asked.tools) && turn.prompts.length > 0;
-    if (acts) recorded.turn = turn;
+    const modelRequest = format.read(body as never, path);
+    const turn = turnOf(modelRequest);
+    const acts = offersActions(modelRequest.tools) && turn.prompts.length > 0;
+    if (acts) recordedRequest.turn = turn;
     const step = acts ? this.script(turn) : { say: 'A title' };
     if ('hang' in step) return;
     if ('fail' in step) return answerJson(response, { error: { type: 'error', code: step.fail, message: step.message } }, step.fail);
-    const reply = this.#reply(step, asked);
-    if (asked.stream) answerStream(response, format.stream(reply, asked.model));
-    else answerJson(response, format.write(reply, asked.model));
+    const reply = this.#reply(step, modelRequest);
+    if (modelRequest.stream) answerStream(response, format.stream(reply, modelRequest.model));
+    else answerJson(response, format.write(reply, modelRequest.model));
   }
 
   #reply(step: Exclude<Step, { hang: true } | { fail: number }>, { tools }: ModelRequest): Reply {

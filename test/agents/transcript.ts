@@ -20,18 +20,18 @@ export const transcriptOf = (name: string): Record<string, unknown>[] =>
 
 /** @param places what to replace, such as folders */
 export function writeTranscript(name: string, lines: readonly string[], places: Record<string, string>): void {
-  writeFileSync(fileOf(name), `${normalised(lines.join('\n'), places)}\n`);
+  writeFileSync(fileOf(name), `${normalise(lines.join('\n'), places)}\n`);
 }
 
 /** Replaces the places, and identifiers by numbers in the order of their first occurrence. */
-export function normalised(text: string, places: Record<string, string>): string {
+export function normalise(text: string, places: Record<string, string>): string {
   const ids = new Map<string, string>();
   const number = (kind: string, id: string): string => {
     if (!ids.has(id)) ids.set(id, `${kind}-${[...ids.values()].filter((each) => each.startsWith(`${kind}-`)).length + 1}`);
     return ids.get(id) as string;
   };
   return Object.entries(places)
-    .reduce((replaced, [place, name]) => replaced.replaceAll(place, name).replaceAll(place.slice(1), name.slice(1)), text)
+    .reduce((result, [place, name]) => result.replaceAll(place, name).replaceAll(place.slice(1), name.slice(1)), text)
     .replaceAll(/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g, (id) => number('id', id))
     .replaceAll(/\b(ses|msg|prt)_[0-9a-zA-Z]{20,}\b/g, (id, kind: string) => number(kind, id))
     .replaceAll(/\b[0-9a-f]{32}\b/g, (id) => number('id', id))

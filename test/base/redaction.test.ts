@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRedactor } from '../../src/base/redaction.ts';
 
 const value = 'sk-test/Ab+1 "q" ÿ?&=';
-const { text, value: redacted } = createRedactor(new Map([['API_KEY', value]]));
+const { text, value: redactedValue } = createRedactor(new Map([['API_KEY', value]]));
 
 describe('redaction', () => {
   it('replaces every occurrence of a value with the name of the secret', () => {
@@ -25,12 +25,12 @@ describe('redaction', () => {
     expect(text(Buffer.from(value).toString(encoding))).toBe('[secret API_KEY]');
     for (let offset = 0; offset < 9; offset++) {
       for (const end of ['', '!', '!!']) {
-        const encoded = Buffer.from(`${'user:pass'.slice(0, offset)}${value}${end}`).toString(encoding);
-        const result = text(encoded);
+        const encodedText = Buffer.from(`${'user:pass'.slice(0, offset)}${value}${end}`).toString(encoding);
+        const result = text(encodedText);
         expect(result).toContain('[secret API_KEY]');
         // What remains consists of whole characters around the value, with at most one byte of it.
         const rest = result.split('[secret API_KEY]').join('');
-        expect(rest.length).toBeLessThanOrEqual(encoded.length - Math.floor((Buffer.byteLength(value) * 4) / 3) + 2);
+        expect(rest.length).toBeLessThanOrEqual(encodedText.length - Math.floor((Buffer.byteLength(value) * 4) / 3) + 2);
       }
     }
   });
@@ -59,7 +59,7 @@ describe('redaction', () => {
 
   it('replaces values in all strings of a JSON value, and leaves the rest unchanged', () => {
     const date = new Date(0);
-    expect(redacted({ a: [value, 1, null, true], [value]: { b: `x${value}` }, date })).toEqual({
+    expect(redactedValue({ a: [value, 1, null, true], [value]: { b: `x${value}` }, date })).toEqual({
       a: ['[secret API_KEY]', 1, null, true],
       '[secret API_KEY]': { b: 'x[secret API_KEY]' },
       date,

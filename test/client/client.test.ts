@@ -7,7 +7,7 @@ import { RetryBudget } from '../../src/client/retry-budget.ts';
 import { answer, json, noAnswer, type Step } from '../faults/raw-server.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { runPromptly } from '../support/promptly.ts';
-import { failureOf, newClient, scripted } from './harness.ts';
+import { failureOf, newClient, scriptedServer } from './harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
@@ -26,36 +26,36 @@ describe('a request that is not retried', () => {
     ['because nothing is retried', { retryBudget: new RetryBudget({ neverRetries: true }) }, {}],
   ])('%s fails with the first failure', async (_, options, callOptions) => {
     for (const step of [busyAnswer, noAnswer('reset')]) {
-      const server = (await scripted()).always(step);
+      const server = (await scriptedServer()).always(step);
       const { client, clock } = newClient(server.url, options);
       const failure = await failureOf<Error>(client.call('getRun', getRun, callOptions));
       expect(failure).toMatchObject({ exit: 8, message: expect.not.stringContaining('no retries left') });
-      expect([server.requests.length, clock.waits]).toEqual([1, []]);
+      expect([server.requests.length, clock.waitTimes]).toEqual([1, []]);
     }
   });
 
   it('waits for the rate limit all the same', async () => {
-    const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '2' }), success);
+    const server = await scriptedServer(json(429, { error: 'rate_limited' }, { 'retry-after': '2' }), success);
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun, { once: true });
-    expect(clock.waits).toEqual([2_100]);
+    expect(clock.waitTimes).toEqual([2_100]);
   });
 });
 
 describe('a client', () => {
   it('needs neither a clock nor a source of jitter', async () => {
-    const server = await scripted(busyAnswer, success, success);
+    const server = await scriptedServer(busyAnswer, success, success);
     const { client, clock } = newClient(server.url, {}, ({ random: _, ...options }) => new Client(options));
     await client.call('getRun', getRun);
-    expect(clock.waits).toHaveLength(1);
-    expect(clock.waits[0]).toBeGreaterThanOrEqual(25);
-    expect(clock.waits[0]).toBeLessThanOrEqual(500);
+    expect(clock.waitTimes).toHaveLength(1);
+    expect(clock.waitTimes[0]).toBeGreaterThanOrEqual(25);
+    expect(clock.waitTimes[0]).toBeLessThanOrEqual(500);
     const { client: plain } = newClient(server.url, {}, ({ random: _, clock: __, ...options }) => new Client(options));
     expect(await plain.call('getRun', getRun)).toMatchObject({ run: { id: 'r1' } });
   });
 
   it('sends a change under the keys that its caller has reserved', async () => {
-    const server = await scripted(creation);
+    const server = await scriptedServer(creation);
     const { client } = newClient(server.url);
     const keys = client.keysFor('startRun', start);
     expect(client.keysFor('startRun', start)).not.toEqual(keys);
@@ -64,7 +64,7 @@ describe('a client', () => {
   });
 
   it('closes its connections with itself', async () => {
-    const server = await scripted(success);
+    const server = await scriptedServer(success);
     const { client } = newClient(server.url);
     await client.call('getRun', getRun);
     await client.close();
@@ -73,14 +73,14 @@ describe('a client', () => {
 
   it('accepts any body of a request for the status alone, and any error all the same', async () => {
     const request = { method: 'GET', path: '/', headers: {}, mutates: false, statusOnly: true as const };
-    const server = await scripted(answer(200, '<html>'), json(404, { error: 'not_found' }));
+    const server = await scriptedServer(answer(200, '<html>'), json(404, { error: 'not_found' }));
     const { client } = newClient(server.url);
     expect(await client.send(request)).toMatchObject({ status: 200 });
     expect(await failureOf(client.send(request))).toMatchObject({ code: 'not_found', status: 404 });
   });
 
   it('reports the request of an error, and its key only for a change', async () => {
-    const server = await scripted(json(404, { error: 'no' }), json(404, { error: 'no' }, { 'x-request-id': 'one' }));
+    const server = await scriptedServer(json(404, { error: 'no' }), json(404, { error: 'no' }, { 'x-request-id': 'one' }));
     const { client } = newClient(server.url, { idempotencyKey: 'mine' });
     const read = await failureOf(client.call('getRun', getRun));
     expect(read.details).toStrictEqual({ status: 404, method: 'GET', path: '/v2/runs/r1' });
@@ -96,22 +96,22 @@ describe('a client', () => {
 });
 
 describe('a credential that can be renewed', () => {
-  const unauthorized = json(401, { error: 'unauthorized' });
+  const unauthorizedAnswer = json(401, { error: 'unauthorized' });
   const renewable = () => {
-    const rejected: string[] = [];
+    const rejectedTokens: string[] = [];
     const credential: Credential = {
-      authorization: async () => `Bearer ${rejected.length}`,
+      authorization: async () => `Bearer ${rejectedTokens.length}`,
       refresh: async (value) => {
-        rejected.push(value);
+        rejectedTokens.push(value);
         return true;
       },
     };
-    return { rejected, credential };
+    return { rejected: rejectedTokens, credential };
   };
 
   it('is renewed once for each request', async () => {
     const { rejected, credential } = renewable();
-    const server = await scripted(unauthorized, unauthorized, success, unauthorized, success);
+    const server = await scriptedServer(unauthorizedAnswer, unauthorizedAnswer, success, unauthorizedAnswer, success);
     const { client } = newClient(server.url, { credential });
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4, status: 401 });
     expect(rejected).toEqual(['Bearer 0']);
@@ -122,7 +122,7 @@ describe('a credential that can be renewed', () => {
 
   it('is not renewed after other errors', async () => {
     const { rejected, credential } = renewable();
-    const server = await scripted(json(404, { error: 'no' }), success);
+    const server = await scriptedServer(json(404, { error: 'no' }), success);
     expect(await failureOf(newClient(server.url, { credential }).client.call('getRun', getRun))).toMatchObject({ status: 404 });
     expect([rejected, server.requests.length]).toEqual([[], 1]);
   });
@@ -130,7 +130,7 @@ describe('a credential that can be renewed', () => {
 
 describe('a read', () => {
   it('is sent again without a key if its response claims to be stored', async () => {
-    const server = await scripted(json(429, { error: 'rate_limited' }, { 'idempotency-replayed': 'true' }), success);
+    const server = await scriptedServer(json(429, { error: 'rate_limited' }, { 'idempotency-replayed': 'true' }), success);
     await newClient(server.url).client.call('getRun', getRun);
     expect(server.header('idempotency-key')).toEqual([undefined, undefined]);
   });
@@ -145,7 +145,7 @@ describe('the retry budget', () => {
   };
 
   it('pays for each retry', async () => {
-    const server = await scripted(busyAnswer, busyAnswer, success);
+    const server = await scriptedServer(busyAnswer, busyAnswer, success);
     const { client } = newClient(server.url, { retryBudget: budgetFor(1) });
     const message = expect.stringContaining('no retries left because too many of its requests failed');
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13, message });
@@ -153,11 +153,11 @@ describe('the retry budget', () => {
   });
 
   it('gets back the cost of a retry that succeeds, and a fifth of it for any other success', async () => {
-    const server = await scripted(busyAnswer, success, busyAnswer, success);
+    const server = await scriptedServer(busyAnswer, success, busyAnswer, success);
     const { client } = newClient(server.url, { retryBudget: budgetFor(1) });
     await client.call('getRun', getRun);
     await client.call('getRun', getRun);
-    const other = await scripted(success, success, success, success, busyAnswer, success, busyAnswer, success);
+    const other = await scriptedServer(success, success, success, success, busyAnswer, success, busyAnswer, success);
     const { client: poor } = newClient(other.url, { retryBudget: budgetFor(0) });
     for (let count = 0; count < 4; count += 1) await poor.call('getRun', getRun);
     expect(await failureOf(poor.call('getRun', getRun))).toMatchObject({ exit: 8 });
@@ -168,12 +168,12 @@ describe('the retry budget', () => {
 
 describe('a change that may have been carried out', () => {
   const now = new ManualClock().now();
-  const limited = json(
+  const limitedAnswer = json(
     503,
     { error: 'unavailable' },
     { 'ratelimit-remaining': '0', 'ratelimit-reset': String(now / 1_000 + 30), date: new Date(now).toUTCString() },
   );
-  const abandoned = {
+  const abandonedRequest = {
     exit: 9,
     code: 'timeout',
     message: expect.stringContaining('The change may have been carried out.'),
@@ -182,16 +182,16 @@ describe('a change that may have been carried out', () => {
 
   it.each<[string, Step, number]>([
     ['before its next attempt', busyAnswer, 100],
-    ['while it waits for the rate limit', limited, 20_000],
+    ['while it waits for the rate limit', limitedAnswer, 20_000],
   ])('is reported as such when the time of the command ends %s', async (_, step, milliseconds) => {
-    const { client } = newClient((await scripted(step)).url, { idempotencyKey: 'mine', deadline: now + milliseconds });
-    expect(await failureOf(client.call('startRun', start))).toMatchObject(abandoned);
+    const { client } = newClient((await scriptedServer(step)).url, { idempotencyKey: 'mine', deadline: now + milliseconds });
+    expect(await failureOf(client.call('startRun', start))).toMatchObject(abandonedRequest);
   });
 
   it('is reported as such when it is aborted while it waits for the rate limit', async () => {
     const controller = new AbortController();
     const reason = new AopsError('The time is over.', { code: 'timeout', exit: 9 });
-    const { client, clock } = newClient((await scripted(limited)).url, {
+    const { client, clock } = newClient((await scriptedServer(limitedAnswer)).url, {
       idempotencyKey: 'mine',
       signal: controller.signal,
       onEvent: ({ type }) => {
@@ -199,7 +199,7 @@ describe('a change that may have been carried out', () => {
         if (type === 'rate_limit.waiting') setImmediate(() => controller.abort(reason));
       },
     });
-    expect(await failureOf(client.call('startRun', start))).toMatchObject(abandoned);
+    expect(await failureOf(client.call('startRun', start))).toMatchObject(abandonedRequest);
   });
 
   it.each([
@@ -216,7 +216,7 @@ describe('a change that may have been carried out', () => {
       if (count > 1) throw failure;
       return 'Bearer x';
     };
-    const { client } = newClient((await scripted(busyAnswer)).url, { credential: { authorization } });
+    const { client } = newClient((await scriptedServer(busyAnswer)).url, { credential: { authorization } });
     expect(await failureOf(client.call('startRun', start))).toMatchObject(expected);
   });
 });
@@ -226,12 +226,12 @@ describe('an answer in an event stream', () => {
   const stream = (data: string) => answer(200, `data: ${data}\n\n`, { 'content-type': 'text/event-stream' });
 
   it('is the first message that the caller accepts', async () => {
-    const { client } = newClient((await scripted(stream('progress\n\ndata: {"id":1}'))).url);
+    const { client } = newClient((await scriptedServer(stream('progress\n\ndata: {"id":1}'))).url);
     expect((await client.send(question)).body.toString()).toBe('{"id":1}');
   });
 
   it('is requested again if the stream ends without it', async () => {
-    const server = await scripted(stream('progress'), stream('{"id":1}'));
+    const server = await scriptedServer(stream('progress'), stream('{"id":1}'));
     const { client, events } = newClient(server.url);
     expect((await client.send(question)).body.toString()).toBe('{"id":1}');
     expect(events).toContainEqual(expect.objectContaining({ type: 'retry', reason: 'the event stream ended without the answer' }));
@@ -240,7 +240,7 @@ describe('an answer in an event stream', () => {
 
 describe('a change on a connection that the service has closed', () => {
   it('is sent again immediately, without a wait and under the same key', async () => {
-    const server = await scripted(creation, noAnswer('reset'), creation);
+    const server = await scriptedServer(creation, noAnswer('reset'), creation);
     const { client, clock, events } = newClient(server.url);
     await client.call('startRun', start);
     await connectionIsFree();
@@ -248,41 +248,45 @@ describe('a change on a connection that the service has closed', () => {
     const [first, second, third] = server.requests;
     expect([second?.connection, third?.headers['idempotency-key']]).toEqual([first?.connection, second?.headers['idempotency-key']]);
     expect(events.filter(({ type }) => type === 'retry')).toMatchObject([{ waitMilliseconds: 0, attempt: 1 }]);
-    expect(clock.waits).toEqual([0]);
+    expect(clock.waitTimes).toEqual([0]);
   });
 
   it('is retried with a wait if it was the first request of its connection, or part of an answer has arrived', async () => {
-    const freshServer = await scripted(noAnswer('reset'), creation);
+    const freshServer = await scriptedServer(noAnswer('reset'), creation);
     const singleClient = newClient(freshServer.url);
     await singleClient.client.call('startRun', start);
-    expect(singleClient.clock.waits).toEqual([250]);
-    const server = await scripted(creation, { after: 'request', bytes: () => closingAnswer('{').slice(0, 20), ending: 'close' }, creation);
+    expect(singleClient.clock.waitTimes).toEqual([250]);
+    const server = await scriptedServer(
+      creation,
+      { after: 'request', bytes: () => closingAnswer('{').slice(0, 20), ending: 'close' },
+      creation,
+    );
     const otherHarness = newClient(server.url);
     await otherHarness.client.call('startRun', start);
     await connectionIsFree();
     await otherHarness.client.call('startRun', start);
     expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
-    expect(otherHarness.clock.waits).toEqual([250]);
+    expect(otherHarness.clock.waitTimes).toEqual([250]);
   });
 
   it('is retried with a wait if the service has closed the next connection, too', async () => {
-    const server = await scripted(creation, creation, noAnswer('reset'), noAnswer('reset'), creation);
+    const server = await scriptedServer(creation, creation, noAnswer('reset'), noAnswer('reset'), creation);
     server.onConnection = (socket) => void (server.connections === 3 && socket.pause());
-    const waits: number[] = [];
+    const waitTimes: number[] = [];
     let read: Promise<unknown> | undefined;
     const { client, clock } = newClient(server.url, {
       onEvent: (event) => {
         if (event.type !== 'retry') return;
-        waits.push(event.waitMilliseconds);
+        waitTimes.push(event.waitMilliseconds);
         // This request takes the place of the first connection and is never read, so that the change is sent on the second one.
         read ??= failureOf(client.call('getRun', getRun));
-        if (waits.length > 1) clock.announce();
+        if (waitTimes.length > 1) clock.announce();
       },
     });
     await Promise.all([client.call('startRun', start), client.call('startRun', start)]);
     await connectionIsFree();
     await client.call('startRun', start);
-    expect(waits).toEqual([0, 250]);
+    expect(waitTimes).toEqual([0, 250]);
     expect(server.requests.map(({ connection }) => connection)).toEqual([1, 2, 1, 2, 4]);
     await client.close();
     await read;
@@ -292,8 +296,8 @@ describe('a change on a connection that the service has closed', () => {
 describe('a key of the user', () => {
   it('that was used before is reported, unless an attempt of this command may have used it', async () => {
     const replay = json(201, { run: {} }, { 'idempotency-replayed': 'true' });
-    const isReported = async (steps: Parameters<typeof scripted>, options = {}): Promise<boolean> => {
-      const { client, events } = newClient((await scripted(...steps)).url, options);
+    const isReported = async (steps: Parameters<typeof scriptedServer>, options = {}): Promise<boolean> => {
+      const { client, events } = newClient((await scriptedServer(...steps)).url, options);
       await client.call('startRun', start);
       return events.some(({ type }) => type === 'replayed');
     };
@@ -313,7 +317,7 @@ describe('the wait of a transfer', () => {
     await client.backOff(0, failure, signal);
     await client.backOff(2, failure, signal);
     await client.backOff(0, failure, signal, withHeaders(60));
-    expect(clock.waits).toEqual([250, 1_000, 62_500]);
+    expect(clock.waitTimes).toEqual([250, 1_000, 62_500]);
     expect(events[1]).toEqual({ type: 'retry', waitMilliseconds: 1_000, reason: 'The upload broke off', attempt: 3 });
   });
 
@@ -322,7 +326,7 @@ describe('the wait of a transfer', () => {
     expect(await failureOf(client.backOff(0, failure, signal, withHeaders(61)))).toMatchObject({ exit: 7 });
     for (let count = 0; count < 100; count += 1) await client.backOff(0, failure, signal);
     expect(await failureOf(client.backOff(0, failure, signal))).toBe(failure);
-    expect(clock.waits).toHaveLength(100);
+    expect(clock.waitTimes).toHaveLength(100);
   });
 
   it('ends with its signal, and with the client', async () => {
@@ -340,18 +344,18 @@ describe('the wait of a transfer', () => {
 describe('listeners', () => {
   it('hear of waits for the rate limit until they are removed', async () => {
     const rateLimitAnswer = json(429, { error: 'rate_limited' }, { 'retry-after': '2' });
-    const server = await scripted(rateLimitAnswer, success, rateLimitAnswer, success);
+    const server = await scriptedServer(rateLimitAnswer, success, rateLimitAnswer, success);
     const { client } = newClient(server.url);
-    const waits: number[] = [];
-    const remove = client.onWaiting((milliseconds) => waits.push(milliseconds));
+    const waitTimes: number[] = [];
+    const remove = client.onWaiting((milliseconds) => waitTimes.push(milliseconds));
     await client.call('getRun', getRun);
     remove();
     await client.call('getRun', getRun);
-    expect(waits).toEqual([2_100]);
+    expect(waitTimes).toEqual([2_100]);
   });
 
   it('see each attempt, with the type of the credential only', async () => {
-    const server = await scripted(answer(404, '{}', { 'x-request-id': 'one' }));
+    const server = await scriptedServer(answer(404, '{}', { 'x-request-id': 'one' }));
     const { client, events } = newClient(`${server.url}/api/`);
     await failureOf(client.call('startRun', start));
     expect(events).toMatchObject([
@@ -365,15 +369,15 @@ describe('listeners', () => {
         responseHeaders: { 'x-request-id': 'one' },
       },
     ]);
-    const lost = newClient((await scripted(noAnswer('reset'), success)).url);
-    await lost.client.call('getRun', getRun);
-    expect(Object.keys(lost.events[0]?.type === 'trace' ? (lost.events[0].requestHeaders ?? {}) : {})).toEqual([
+    const lossyClient = newClient((await scriptedServer(noAnswer('reset'), success)).url);
+    await lossyClient.client.call('getRun', getRun);
+    expect(Object.keys(lossyClient.events[0]?.type === 'trace' ? (lossyClient.events[0].requestHeaders ?? {}) : {})).toEqual([
       'accept',
       'accept-encoding',
       'user-agent',
       'authorization',
     ]);
-    expect(lost.events[0]).toMatchObject({
+    expect(lossyClient.events[0]).toMatchObject({
       type: 'trace',
       reason: 'the connection was reset',
       requestHeaders: { authorization: 'Bearer ***' },

@@ -47,9 +47,9 @@ async function answerTo(status: number, headers: Headers, chunks: (string | Buff
   request.head(status, headers);
   for (const chunk of chunks) request.data(chunk);
   request.end();
-  const { body, ...others } = await request.answer;
+  const { body, ...head } = await request.answer;
   expect(getEventListeners(request.signal, 'abort')).toEqual([]);
-  return { ...others, body: body.toString('latin1'), calls: request.calls };
+  return { ...head, body: body.toString('latin1'), calls: request.calls };
 }
 
 describe('a response', () => {
@@ -251,18 +251,18 @@ describe('a body for a sink', () => {
         return write(chunk);
       },
     };
-    return { received: receivedParts, media };
+    return { receivedParts, media };
   };
 
   it('is passed on whatever its size, and reading pauses until each chunk was taken', async () => {
     let resolveTaken: () => void = () => undefined;
-    const { received, media } = sink(() => new Promise((resolve) => (resolveTaken = resolve)));
+    const { receivedParts, media } = sink(() => new Promise((resolve) => (resolveTaken = resolve)));
     const request = newExchange({ media });
     request.connect();
     request.head(200, zip);
     request.data('one');
     await turn();
-    expect([received, request.calls]).toEqual([['begin', 'one'], ['pause']]);
+    expect([receivedParts, request.calls]).toEqual([['begin', 'one'], ['pause']]);
     resolveTaken();
     await turn();
     await turn();
@@ -278,7 +278,7 @@ describe('a body for a sink', () => {
     expect(isComplete).toBe(false);
     resolveTaken();
     expect(await complete).toEqual({ status: 200, headers: zip, body: Buffer.alloc(0), wasStreamed: true });
-    expect(received).toEqual(['begin', 'one', 'two']);
+    expect(receivedParts).toEqual(['begin', 'one', 'two']);
   });
 
   it('that the sink rejects ends the request', async () => {
@@ -301,8 +301,8 @@ describe('a body for a sink', () => {
     ['of a redirect', 300, { 'content-type': 'application/zip' }],
     ['of an error', 404, { 'content-type': 'application/zip' }],
   ])('%s is collected', async (_, status, headers) => {
-    const { received, media } = sink();
+    const { receivedParts, media } = sink();
     expect(await answerTo(status, headers, ['{}'], { media })).toEqual({ status, headers, body: '{}', calls: [] });
-    expect(received).toEqual([]);
+    expect(receivedParts).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { RawServer, type Step } from '../faults/raw-server.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { afterTest } from '../support/temporary.ts';
 
-export async function scripted(...steps: Step[]): Promise<RawServer> {
+export async function scriptedServer(...steps: Step[]): Promise<RawServer> {
   const server = await RawServer.start(...steps);
   afterTest(() => server.close());
   return server;
@@ -14,19 +14,19 @@ export async function scripted(...steps: Step[]): Promise<RawServer> {
 /** A clock that does not advance, but lets announced waits pass immediately and records how long they were. */
 export class WaitClock extends ManualClock {
   /** Milliseconds of every wait that passed. */
-  readonly waits: number[] = [];
-  #announced = false;
+  readonly waitTimes: number[] = [];
+  #isAnnounced = false;
 
   /** The next sleep is a wait, not a time limit. */
   announce(): void {
-    this.#announced = true;
+    this.#isAnnounced = true;
   }
 
   override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (!this.#announced) return super.sleep(ms, signal);
-    this.#announced = false;
+    if (!this.#isAnnounced) return super.sleep(ms, signal);
+    this.#isAnnounced = false;
     signal?.throwIfAborted();
-    this.waits.push(ms);
+    this.waitTimes.push(ms);
     this.advance(ms);
   }
 }

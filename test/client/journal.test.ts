@@ -7,7 +7,7 @@ import type { ServiceRequest } from '../../src/client/request.ts';
 import { json, noAnswer } from '../faults/raw-server.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-import { failureOf, newClient, scripted } from './harness.ts';
+import { failureOf, newClient, scriptedServer } from './harness.ts';
 
 const url = 'https://agents.example';
 const keys = { key: 'mine.2', commandKey: 'mine' };
@@ -40,7 +40,7 @@ describe('an entry', () => {
     };
     expect(await journal.open({ ...change, headers, body: '{"a":"é"}' }, keys, url)).toBe(true);
     const [entry] = await journal.list();
-    const { authorization, cookie, 'content-type': contentType, ...others } = headers;
+    const { authorization, cookie, 'content-type': contentType, ...otherFields } = headers;
     expect(entry).toEqual({
       key: 'mine.2',
       command_key: 'mine',
@@ -49,7 +49,7 @@ describe('an entry', () => {
       method: 'POST',
       path: '/v2/runs',
       content_type: contentType,
-      headers: others,
+      headers: otherFields,
       body: Buffer.from('{"a":"é"}').toString('base64'),
       sent_at: '2026-07-18T09:00:00.000Z',
     });
@@ -142,8 +142,8 @@ describe('the list', () => {
   it.each(['', '{', 'null', '[]', '{"key":"a"}', 'without a time', 'without a path'])('removes a file that contains %j', async (text) => {
     await journal.open(change, keys, url);
     const [entry] = await journal.list();
-    const { sent_at, path: requestPath, ...others } = entry as NonNullable<typeof entry>;
-    const damagedEntries = { 'without a time': { ...others, path: requestPath }, 'without a path': { ...others, sent_at } };
+    const { sent_at, path: requestPath, ...otherFields } = entry as NonNullable<typeof entry>;
+    const damagedEntries = { 'without a time': { ...otherFields, path: requestPath }, 'without a path': { ...otherFields, sent_at } };
     const content = text in damagedEntries ? JSON.stringify(damagedEntries[text as keyof typeof damagedEntries]) : text;
     await writeFile(path.join(folder, 'damaged.json'), content);
     expect(await storedKeys()).toEqual(['mine.2']);
@@ -160,7 +160,7 @@ describe('the list', () => {
 
 describe('a change of the client', () => {
   it('is in the journal while it is in flight, and not afterwards', async () => {
-    const server = await scripted(noAnswer('stall'), creation);
+    const server = await scriptedServer(noAnswer('stall'), creation);
     const { client, clock: time } = newClient(server.url, { journal, idempotencyKey: 'mine' });
     const result = client.call('startRun', start);
     await server.until(({ requests }) => requests.length === 1);
@@ -175,14 +175,14 @@ describe('a change of the client', () => {
     ['refused', json(403, { error: 'forbidden' }), 5],
     ['refused after all attempts', json(429, { error: 'rate_limited' }), 7],
   ])('is removed when it was %s', async (_, step, exit) => {
-    const server = (await scripted()).always(step);
+    const server = (await scriptedServer()).always(step);
     const { client } = newClient(server.url, { journal });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit });
     expect(await storedKeys()).toEqual([]);
   });
 
   it('remains when its outcome is unknown, under the key that the service knows', async () => {
-    const server = (await scripted()).always(noAnswer('reset'));
+    const server = (await scriptedServer()).always(noAnswer('reset'));
     const { client } = newClient(server.url, { journal, idempotencyKey: 'mine' });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13 });
     expect(await storedKeys()).toEqual(['mine']);
@@ -192,7 +192,7 @@ describe('a change of the client', () => {
   });
 
   it('remains when it was interrupted, unless nothing was sent', async () => {
-    const server = await scripted(noAnswer('stall'));
+    const server = await scriptedServer(noAnswer('stall'));
     const controller = new AbortController();
     const { client } = newClient(server.url, { journal, signal: controller.signal });
     const failure = failureOf(client.call('startRun', start));
@@ -206,7 +206,7 @@ describe('a change of the client', () => {
   });
 
   it('is not stored when it is confidential', async () => {
-    const server = (await scripted()).always(noAnswer('reset'));
+    const server = (await scriptedServer()).always(noAnswer('reset'));
     const { client } = newClient(server.url, { journal });
     expect(await failureOf(client.call('startRun', start, { confidential: true }))).toMatchObject({ exit: 13 });
     expect(await storedKeys()).toEqual([]);
@@ -215,12 +215,12 @@ describe('a change of the client', () => {
   it('is sent even if the journal cannot be written', async () => {
     await mkdir(path.dirname(folder), { recursive: true });
     await writeFile(folder, 'in the way');
-    const server = await scripted(creation);
+    const server = await scriptedServer(creation);
     expect(await newClient(server.url, { journal }).client.call('startRun', start)).toEqual({ run: {} });
   });
 
   it('that only reads is not stored', async () => {
-    const server = (await scripted()).always(noAnswer('reset'));
+    const server = (await scriptedServer()).always(noAnswer('reset'));
     await failureOf(newClient(server.url, { journal }).client.call('getRun', { params: { run_id: 'r1' } }));
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });

@@ -16,7 +16,7 @@ function listOf(source: Row[] | ((request: number) => Row[])) {
     const now = typeof source === 'function' ? source(requests.length) : source;
     return { items: now.slice(offset, offset + limit), total: now.length };
   };
-  return { asked: requests, fetchPage };
+  return { requests, fetchPage };
 }
 
 async function ids(walk: AsyncIterable<Row>): Promise<string[]> {
@@ -27,27 +27,27 @@ async function ids(walk: AsyncIterable<Row>): Promise<string[]> {
 
 describe('paging', () => {
   it('requests no more rows than needed', async () => {
-    const { asked, fetchPage } = listOf(rows(250));
+    const { requests, fetchPage } = listOf(rows(250));
     expect(await ids(pagedRows(fetchPage, 100, { limit: 120, offset: 10 }))).toHaveLength(120);
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       [100, 10],
       [20, 110],
     ]);
   });
 
   it('reads all rows once and in order', async () => {
-    const { asked, fetchPage } = listOf(rows(250));
+    const { requests, fetchPage } = listOf(rows(250));
     expect(await ids(pagedRows(fetchPage, 100))).toEqual(rows(250).map(({ id }) => id));
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
   });
 
   it('requests nothing for a limit of 0, and one page of an empty list', async () => {
     const none = listOf(rows(3));
     expect(await ids(pagedRows(none.fetchPage, 100, { limit: 0 }))).toEqual([]);
-    expect(none.asked).toEqual([]);
+    expect(none.requests).toEqual([]);
     const emptyList = listOf([]);
     expect(await ids(pagedRows(emptyList.fetchPage, 100))).toEqual([]);
-    expect(emptyList.asked).toHaveLength(1);
+    expect(emptyList.requests).toHaveLength(1);
   });
 
   it('does not repeat a row that moved to the next page', async () => {

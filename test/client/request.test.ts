@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkedIdempotencyKey, newIdempotencyKey } from '../../src/client/idempotency.ts';
 import { fillPath, operationRequest, queryString } from '../../src/client/request.ts';
 import { json } from '../faults/raw-server.ts';
-import { newClient, scripted } from './harness.ts';
+import { newClient, scriptedServer } from './harness.ts';
 
 describe('a path', () => {
   it('encodes each ID as one segment', () => {
@@ -19,7 +19,7 @@ describe('a path', () => {
   });
 
   it('is sent as encoded, below the path of the base URL', async () => {
-    const server = await scripted(json(200, { run: {} }));
+    const server = await scriptedServer(json(200, { run: {} }));
     await newClient(`${server.url}/api`).client.call('getRun', { params: { run_id: '../runs' } });
     expect(server.requests[0]?.path).toBe('/api/v2/runs/..%2Fruns');
   });
@@ -54,7 +54,7 @@ describe('a request', () => {
   });
 
   it('without a body is sent with a content length of 0', async () => {
-    const server = await scripted(json(200, { run: {} }));
+    const server = await scriptedServer(json(200, { run: {} }));
     await newClient(server.url).client.call('stopRun', { params: { run_id: 'r' } });
     expect(server.requests[0]).toMatchObject({
       method: 'POST',

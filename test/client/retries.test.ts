@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { backoff, retryPolicy } from '../../src/client/backoff.ts';
 import { DryRunClient, DryRunStop } from '../../src/client/dry-run.ts';
 import { answer, json, noAnswer, partial, raw } from '../faults/raw-server.ts';
-import { failureOf, newClient, scripted } from './harness.ts';
+import { failureOf, newClient, scriptedServer } from './harness.ts';
 
 const run = { id: 'r1', status: 'running' };
 const getRun = { params: { run_id: 'r1' } };
@@ -23,15 +23,15 @@ async function closedPort(): Promise<number> {
 
 describe('a change that was refused before anything was carried out', () => {
   it('because the service stores no more keys is not retried, and its outcome is known', async () => {
-    const server = (await scripted()).always(json(503, { error: 'idempotency_store_full', message: 'Try again later.' }));
+    const server = (await scriptedServer()).always(json(503, { error: 'idempotency_store_full', message: 'Try again later.' }));
     const { client, clock } = newClient(server.url);
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 8, code: 'idempotency_store_full', status: 503 });
     expect(server.requests).toHaveLength(1);
-    expect(clock.waits).toEqual([]);
+    expect(clock.waitTimes).toEqual([]);
   });
 
   it('is of unknown outcome when an attempt before it timed out at the service', async () => {
-    const server = await scripted(json(408, { error: 'request_timeout' }), json(403, { error: 'forbidden', message: 'No.' }));
+    const server = await scriptedServer(json(408, { error: 'request_timeout' }), json(403, { error: 'forbidden', message: 'No.' }));
     const { client } = newClient(server.url);
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13, code: 'outcome_unknown' });
     expect(server.requests).toHaveLength(2);
@@ -54,16 +54,16 @@ describe('a read', () => {
     ],
     ['half a body without a length', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"run":', 'close')],
   ])('is retried after %s', async (_, step) => {
-    const server = await scripted(step, json(200, { run, pending_human_request: null }));
+    const server = await scriptedServer(step, json(200, { run, pending_human_request: null }));
     const { client, clock } = newClient(server.url);
     expect(await client.call('getRun', getRun)).toMatchObject({ run });
     expect(server.requests).toHaveLength(2);
     expect(server.header('idempotency-key')).toEqual([undefined, undefined]);
-    expect(clock.waits).toEqual([250]);
+    expect(clock.waitTimes).toEqual([250]);
   });
 
   it("fails after three retries with the service's error, with growing waits", async () => {
-    const server = (await scripted()).always(busyAnswer);
+    const server = (await scriptedServer()).always(busyAnswer);
     const { client, clock } = newClient(server.url);
     const error = await failureOf(client.call('getRun', getRun));
     expect(error).toMatchObject({
@@ -74,7 +74,7 @@ describe('a read', () => {
       details: { method: 'GET', path: '/v2/runs/r1' },
     });
     expect(server.requests).toHaveLength(4);
-    expect(clock.waits).toEqual([250, 500, 1000]);
+    expect(clock.waitTimes).toEqual([250, 500, 1000]);
   });
 
   it('exits with 8 and says what to do when connections are refused', async () => {
@@ -87,25 +87,25 @@ describe('a read', () => {
       message: `Could not reach http://127.0.0.1:${port}: the connection was refused.`,
     });
     expect(error.hint).toContain('aops local up');
-    expect(clock.waits).toHaveLength(3);
+    expect(clock.waitTimes).toHaveLength(3);
   });
 
   it.each([400, 403, 404, 405, 409, 413, 422])('is not retried after %i', async (status) => {
-    const server = await scripted(json(status, { error: 'no', message: 'No.' }));
+    const server = await scriptedServer(json(status, { error: 'no', message: 'No.' }));
     const { client } = newClient(server.url);
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ status, code: 'no', message: 'No.' });
     expect(server.requests).toHaveLength(1);
   });
 
   it('is not retried after an answer that is not HTTP', async () => {
-    const server = await scripted(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
+    const server = await scriptedServer(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
     const { client } = newClient(server.url);
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 8, message: expect.stringContaining('not valid HTTP') });
     expect(server.requests).toHaveLength(1);
   });
 
   it('is not retried after a failed TLS handshake', async () => {
-    const server = await scripted();
+    const server = await scriptedServer();
     server.onConnection = (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n');
     const { client } = newClient(server.url.replace('http:', 'https:'));
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({
@@ -118,7 +118,7 @@ describe('a read', () => {
 
 describe('a change', () => {
   it('has the same key and bytes in all attempts', async () => {
-    const server = await scripted(busyAnswer, noAnswer('reset'), noAnswer('close'), creation);
+    const server = await scriptedServer(busyAnswer, noAnswer('reset'), noAnswer('close'), creation);
     const { client, events } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
     const keys = new Set(server.header('idempotency-key'));
@@ -129,7 +129,7 @@ describe('a change', () => {
   });
 
   it('that was carried out before the connection broke is reported once, from the replayed result', async () => {
-    const server = await scripted(noAnswer('reset'), replay);
+    const server = await scriptedServer(noAnswer('reset'), replay);
     const { client, events } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
@@ -137,7 +137,7 @@ describe('a change', () => {
   });
 
   it('whose answer is cut off requests it again with the same key', async () => {
-    const server = await scripted(answer(201, '{"run":{"id"', { 'content-type': 'application/json' }), replay);
+    const server = await scriptedServer(answer(201, '{"run":{"id"', { 'content-type': 'application/json' }), replay);
     const { client } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
@@ -154,7 +154,7 @@ describe('a change', () => {
     ['a cut answer every time', answer(201, '{"run"', { 'content-type': 'application/json' }), 'not complete JSON'],
     ['an attempt in progress every time', json(409, { error: 'idempotency_in_progress' }), 'still in progress'],
   ])('exits with 13 and names the key when it gets %s', async (_, step, reason) => {
-    const server = (await scripted()).always(step);
+    const server = (await scriptedServer()).always(step);
     const { client } = newClient(server.url);
     const error = await failureOf(client.call('startRun', start));
     const key = server.header('idempotency-key')[0];
@@ -182,7 +182,7 @@ describe('a change', () => {
         json(409, { error: 'idempotency_in_progress' }),
         answer(201, '{', { 'content-type': 'application/json' }),
       ]) {
-        const server = await scripted(first, last);
+        const server = await scriptedServer(first, last);
         const { client } = newClient(server.url);
         expect(await failureOf(client.call('startRun', start))).toMatchObject({
           exit: 13,
@@ -194,7 +194,7 @@ describe('a change', () => {
 
   it('that may have been carried out stays unknown when the service is unreachable afterwards', async () => {
     for (const first of [busyAnswer, answer(201, '{', { 'content-type': 'application/json' })]) {
-      const server = await scripted(first);
+      const server = await scriptedServer(first);
       const { client } = newClient(server.url, {
         onEvent: (event) => event.type === 'retry' && event.attempt === 1 && void server.close(),
         clock: {
@@ -213,7 +213,7 @@ describe('a change', () => {
   });
 
   it('accepts a stored refusal of its own earlier attempt', async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       noAnswer('reset'),
       json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' }),
     );
@@ -226,28 +226,28 @@ describe('a change', () => {
   });
 
   it('waits for an attempt in progress', async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       json(409, { error: 'idempotency_in_progress' }),
       json(409, { error: 'idempotency_in_progress' }, { 'retry-after': '2' }),
       replay,
     );
     const { client, clock } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
-    expect(clock.waits).toEqual([250, 2100]);
+    expect(clock.waitTimes).toEqual([250, 2100]);
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
   });
 
   it('takes a 409 after a lost answer for its own first attempt, and any other 409 for a conflict', async () => {
     const conflict = json(409, { error: 'conflict', message: 'It has ended.' });
-    const lossyServer = await scripted(noAnswer('reset'), conflict, replay);
+    const lossyServer = await scriptedServer(noAnswer('reset'), conflict, replay);
     expect(await newClient(lossyServer.url).client.call('startRun', start)).toEqual({ run });
-    const plain = await scripted(conflict);
+    const plain = await scriptedServer(conflict);
     expect(await failureOf(newClient(plain.url).client.call('startRun', start))).toMatchObject({ exit: 6, message: 'It has ended.' });
     expect(plain.requests).toHaveLength(1);
   });
 
   it("uses the user's key for the first change, derives the others from it, and reports that it was used before", async () => {
-    const server = await scripted(replay, creation);
+    const server = await scriptedServer(replay, creation);
     const { client, events } = newClient(server.url, { idempotencyKey: 'mine' });
     await client.call('startRun', start);
     await client.call('startRun', start);
@@ -265,12 +265,12 @@ describe('a change', () => {
 
   it('reports an answer that is not an object, since the change was carried out', async () => {
     for (const body of ['null', '[]', '"ok"']) {
-      const server = await scripted(answer(201, body, { 'content-type': 'application/json' }));
+      const server = await scriptedServer(answer(201, body, { 'content-type': 'application/json' }));
       const { client } = newClient(server.url);
       expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 1, code: 'unusable_answer', details: { status: 201 } });
       expect(server.requests).toHaveLength(1);
     }
-    const server = await scripted(answer(204, ''));
+    const server = await scriptedServer(answer(204, ''));
     expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({ code: 'unusable_answer' });
   });
 });
@@ -279,25 +279,25 @@ describe('a stored refusal', () => {
   const storedAnswer = (status: number) => json(status, { error: 'refused' }, { 'idempotency-replayed': 'true' });
 
   it.each([429, 401])('%i that is replayed gets exactly one new key', async (status) => {
-    const server = await scripted(storedAnswer(status), creation);
+    const server = await scriptedServer(storedAnswer(status), creation);
     const { client } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
     expect(new Set(server.header('idempotency-key')).size).toBe(2);
-    const hopelessServer = (await scripted()).always(storedAnswer(status));
+    const hopelessServer = (await scriptedServer()).always(storedAnswer(status));
     expect(await failureOf(newClient(hopelessServer.url).client.call('startRun', start))).toMatchObject({ status });
     expect(hopelessServer.requests).toHaveLength(2);
     expect(new Set(hopelessServer.header('idempotency-key')).size).toBe(2);
   });
 
   it('does not make the outcome under the old key unknown', async () => {
-    const server = await scripted(noAnswer('reset'), storedAnswer(429), json(409, { error: 'conflict', message: 'It has ended.' }));
+    const server = await scriptedServer(noAnswer('reset'), storedAnswer(429), json(409, { error: 'conflict', message: 'It has ended.' }));
     expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({ exit: 6 });
   });
 });
 
 describe('a dry run', () => {
   it('reads normally and stops at the first change, without showing a secret', async () => {
-    const server = await scripted(json(200, { run }));
+    const server = await scriptedServer(json(200, { run }));
     const { client } = newClient(server.url, { idempotencyKey: 'mine' }, (options) => new DryRunClient(options));
     await client.call('getRun', getRun);
     const stop = await failureOf<DryRunStop>(client.call('startRun', start));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import { answer, json, noAnswer, partial, type RawServer, raw, type Step } from '../faults/raw-server.ts';
-import { failureOf, newClient, scripted } from './harness.ts';
+import { failureOf, newClient, scriptedServer } from './harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
@@ -9,8 +9,8 @@ const success = json(200, { run: { id: 'r1' } });
 
 describe('a redirect', () => {
   it.each([301, 302, 303, 307, 308])('%i is an error that names the origin, and the request goes nowhere else', async (status) => {
-    const otherServer = await scripted(success);
-    const server = await scripted(answer(status, '', { location: `${otherServer.url}/v2/runs/r1?secret=1` }));
+    const otherServer = await scriptedServer(success);
+    const server = await scriptedServer(answer(status, '', { location: `${otherServer.url}/v2/runs/r1?secret=1` }));
     const { client } = newClient(server.url);
     const error = await failureOf(client.call('startRun', start));
     expect(error).toMatchObject({ code: 'redirected', exit: 1, details: { status } });
@@ -29,7 +29,7 @@ describe('an error response', () => {
     ['an error that is no word', '{"error":123}'],
     ['five megabytes', JSON.stringify({ error: 'big', message: 'x'.repeat(5_000_000) })],
   ])('still reports its status when it is %s', async (_, body) => {
-    const server = await scripted(answer(404, body));
+    const server = await scriptedServer(answer(404, body));
     const error = await failureOf<AopsError>(newClient(server.url).client.call('getRun', getRun));
     expect(error).toMatchObject({ exit: 3, code: 'http_404', details: { status: 404 } });
     expect(error.message.length).toBeLessThan(200);
@@ -37,7 +37,7 @@ describe('an error response', () => {
 
   it('has the message of the service, the location of the problem, and the request ID', async () => {
     const details = [{ message: 'unknown step', path: 'steps.0', line: 3, column: 5 }];
-    const server = await scripted(
+    const server = await scriptedServer(
       json(400, { error: 'invalid_procedure', message: 'No.', details, other: 1 }, { 'x-request-id': 'req-1' }),
     );
     expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({
@@ -49,7 +49,7 @@ describe('an error response', () => {
   });
 
   it('never contains the credential', async () => {
-    const server = await scripted(json(401, { error: 'unauthorized' }));
+    const server = await scriptedServer(json(401, { error: 'unauthorized' }));
     const { client, events } = newClient(server.url);
     const error = await failureOf(client.call('getRun', getRun));
     expect(error).toMatchObject({ exit: 4 });
@@ -61,7 +61,7 @@ describe('an error response', () => {
 describe('a body', () => {
   it('is cut off and not requested again when it exceeds the limit', async () => {
     const piece = Buffer.alloc(33 * 1024 * 1024, ' ');
-    const server = await scripted(partial(200, 1e12, piece, 'stall'));
+    const server = await scriptedServer(partial(200, 1e12, piece, 'stall'));
     expect(await failureOf(newClient(server.url).client.call('getRun', getRun))).toMatchObject({
       exit: 1,
       code: 'answer_too_large',
@@ -71,7 +71,7 @@ describe('a body', () => {
   });
 
   it('is rejected or read only to its declared length when it is longer', async () => {
-    const server = await scripted(partial(200, 22, '{"run":{"id":"r1"}}   trailing', 'close'));
+    const server = await scriptedServer(partial(200, 22, '{"run":{"id":"r1"}}   trailing', 'close'));
     server.always(success);
     expect(await newClient(server.url).client.call('getRun', getRun)).toEqual({ run: { id: 'r1' }, pending_human_request: null });
   });
@@ -79,7 +79,7 @@ describe('a body', () => {
 
 describe('a header that was sent twice', () => {
   it('is read once', async () => {
-    const server = await scripted(json(404, { error: 'run_not_found' }, { 'x-request-id': ['one', 'two'] }));
+    const server = await scriptedServer(json(404, { error: 'run_not_found' }, { 'x-request-id': ['one', 'two'] }));
     const { client } = newClient(server.url);
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ details: { request_id: 'one' } });
   });
@@ -90,7 +90,7 @@ describe('an informational response', () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nx-request-id: early\r\n\r\n';
     const body = '{"run":{"id":"r1"}}';
     const rawAnswer = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-    const server = await scripted(raw(early + rawAnswer, 'close'));
+    const server = await scriptedServer(raw(early + rawAnswer, 'close'));
     const { client, events } = newClient(server.url);
     expect(await client.call('getRun', getRun)).toEqual({ run: { id: 'r1' }, pending_human_request: null });
     expect(events).toMatchObject([{ type: 'trace', status: 200 }]);
@@ -105,19 +105,19 @@ describe('aborting', () => {
     ['in the middle of the head', [raw('HTTP/1.1 200 OK\r\ncontent-', 'stall')], (server) => server.requests.length === 1],
     ['in the middle of the body', [partial(200, 100, '{', 'stall')], (server) => server.requests.length === 1],
   ];
-  it.each(moments)('%s rejects immediately with the reason', async (_, steps, reached) => {
-    const server = await scripted(...steps);
+  it.each(moments)('%s rejects immediately with the reason', async (_, steps, reachedStep) => {
+    const server = await scriptedServer(...steps);
     const controller = new AbortController();
     const { client } = newClient(server.url, { signal: controller.signal });
     const failure = failureOf(client.call('getRun', getRun));
-    await server.until(reached);
+    await server.until(reachedStep);
     controller.abort(interruption);
     expect(await failure).toBe(interruption);
     expect(server.requests).toHaveLength(1);
   });
 
   it('while connecting rejects immediately', async () => {
-    const server = await scripted();
+    const server = await scriptedServer();
     const controller = new AbortController();
     // The handshake is never answered.
     const { client } = newClient(server.url.replace('http:', 'https:'), { signal: controller.signal });
@@ -129,7 +129,7 @@ describe('aborting', () => {
 
   it('during a pause rejects immediately and sends nothing more', async () => {
     for (const step of [json(503, { error: 'unavailable' }), json(429, { error: 'rate_limited' }, { 'retry-after': '5' })]) {
-      const server = await scripted(step);
+      const server = await scriptedServer(step);
       const controller = new AbortController();
       const { client } = newClient(server.url, {
         hold: true,
@@ -142,14 +142,14 @@ describe('aborting', () => {
   });
 
   it('before anything was sent prevents sending', async () => {
-    const server = await scripted();
+    const server = await scriptedServer();
     const { client } = newClient(server.url, { signal: AbortSignal.abort(interruption) });
     expect(await failureOf(client.call('getRun', getRun))).toBe(interruption);
     expect(server.requests).toHaveLength(0);
   });
 
   it('a change in flight keeps the exit code and names the key', async () => {
-    const server = await scripted(noAnswer('stall'));
+    const server = await scriptedServer(noAnswer('stall'));
     const controller = new AbortController();
     const { client } = newClient(server.url, { signal: controller.signal });
     const failure = failureOf(client.call('startRun', start));
@@ -165,7 +165,7 @@ describe('aborting', () => {
   });
 
   it("one call by its own signal does not affect the client's other calls", async () => {
-    const server = await scripted(noAnswer('stall'), success);
+    const server = await scriptedServer(noAnswer('stall'), success);
     const controller = new AbortController();
     const { client } = newClient(server.url);
     const failure = failureOf(client.call('getRun', getRun, { signal: controller.signal }));
@@ -182,7 +182,7 @@ describe('an attempt', () => {
     ['no answer', noAnswer('stall')],
     ['a body that stalls', partial(200, 100, '{', 'stall')],
   ])('with %s ends after 30 s, and the next one starts', async (_, step) => {
-    const server = await scripted(step, success);
+    const server = await scriptedServer(step, success);
     const { client, clock } = newClient(server.url);
     const result = client.call('getRun', getRun);
     await server.until(({ requests }) => requests.length === 1);
@@ -195,7 +195,7 @@ describe('an attempt', () => {
   });
 
   it('that takes too long leaves the outcome of a change unknown', async () => {
-    const server = (await scripted()).always(noAnswer('stall'));
+    const server = (await scriptedServer()).always(noAnswer('stall'));
     const { client, clock } = newClient(server.url);
     const failure = failureOf(client.call('startRun', start));
     for (let count = 1; count <= 4; count += 1) {

@@ -66,8 +66,8 @@ describe('agents create', () => {
       stdout: '',
       stderr: expect.stringContaining('`aops agents update AGENT --procedure FILE`'),
     });
-    const promoted = await service.cli(['revisions', 'promote', 'bare one@latest']);
-    expect(promoted).toMatchObject({ code: 3, stderr: expect.stringMatching(/`aops agents update \S+ --procedure FILE`/) });
+    const promoteResult = await service.cli(['revisions', 'promote', 'bare one@latest']);
+    expect(promoteResult).toMatchObject({ code: 3, stderr: expect.stringMatching(/`aops agents update \S+ --procedure FILE`/) });
     await service.file('later.yaml', procedure);
     expect((await service.cli(['agents', 'update', 'bare one', '--procedure', 'later.yaml'])).code).toBe(0);
     expect((await service.cli(['runs', 'start', '--agent', 'bare one', '--message', 'x'])).code).toBe(0);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { operationIds } from '../../src/interface/operations.ts';
-import { scripted } from '../client/harness.ts';
+import { scriptedServer } from '../client/harness.ts';
 import { json, reply } from '../faults/raw-server.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -46,7 +46,7 @@ describe('aops api', () => {
 
   it('sends a JSON body unchanged, because parsing it would change large numbers', async () => {
     const text = '{ "c": 12345678901234567890, "d": 1.0 }\n';
-    const server = await scripted(json(200, {}));
+    const server = await scriptedServer(json(200, {}));
     const sendResult = await service.cli(['api', 'POST', 'sandboxes', '--input', '-'], { stdin: text, env: { AOPS_BASE_URL: server.url } });
     expect(sendResult).toMatchObject({ code: 0, stderr: '' });
     expect(server.requests.map(({ body }) => body.toString())).toEqual([text]);
@@ -59,9 +59,9 @@ describe('aops api', () => {
       stdin: '{"c":3}',
     });
     expect(result.json()).toMatchObject({ method: 'POST', url: `${service.service.url}/v2/sandboxes?a=1&b=2&b=x`, body: { c: 3 } });
-    const nested = await api('-X', 'GET', 'teams/{team}/runs', '-f', 'a[b]=1');
-    expect(nested).toMatchObject({ code: 2, stdout: '' });
-    expect(nested.stderr).toContain('"a" cannot be part of a query');
+    const nestedResult = await api('-X', 'GET', 'teams/{team}/runs', '-f', 'a[b]=1');
+    expect(nestedResult).toMatchObject({ code: 2, stdout: '' });
+    expect(nestedResult.stderr).toContain('"a" cannot be part of a query');
   });
 
   it('supports typed, nested and list fields like gh', async () => {
@@ -136,9 +136,9 @@ describe('aops api', () => {
   it('reads all pages and merges them before --jq', async () => {
     for (const name of ['p1', 'p2', 'p3', 'p4']) await service.agent('- say: hi', name);
     const total = await service.countAgents();
-    const merged = await api('listAgents', '-F', 'limit=2', '--paginate');
-    expect(merged).toMatchObject({ code: 0, stderr: '' });
-    const { agents, ...rest } = merged.json<{ agents: { id: string }[] }>();
+    const mergeResult = await api('listAgents', '-F', 'limit=2', '--paginate');
+    expect(mergeResult).toMatchObject({ code: 0, stderr: '' });
+    const { agents, ...rest } = mergeResult.json<{ agents: { id: string }[] }>();
     expect(agents).toHaveLength(total);
     expect(new Set(agents.map(({ id }) => id)).size).toBe(total);
     expect(rest).toEqual({ total, limit: total, offset: 0 });
@@ -151,7 +151,7 @@ describe('aops api', () => {
 
   it('reads a list with backward paging and restores its order', async () => {
     const rows = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id }));
-    const server = (await scripted()).always(
+    const server = (await scriptedServer()).always(
       reply(({ path }) => {
         const before = new URL(path, 'http://service').searchParams.get('before');
         const end = before === null ? rows.length : rows.findIndex(({ id }) => id === before);
@@ -166,7 +166,7 @@ describe('aops api', () => {
   });
 
   it('never takes a repeated page for the next one', async () => {
-    const server = (await scripted()).always(json(200, { data: [{ id: 'a' }], total: 4 }));
+    const server = (await scriptedServer()).always(json(200, { data: [{ id: 'a' }], total: 4 }));
     const readResult = await service.cli(['api', 'things', '--paginate', '--json'], { env: { AOPS_BASE_URL: server.url } });
     expect(readResult).toMatchObject({ code: 1, stdout: '' });
     expect(JSON.parse(readResult.stderr)).toMatchObject({ error: { code: 'pages_repeated' } });

@@ -183,8 +183,8 @@ describe('a generation that', () => {
 
   it('is stopped ends with exit 11 for whoever watches it', async () => {
     const id = await createAskingArtifact();
-    const followed = artifacts('respond', id, '--answer', 'status', '--watch', '--json');
-    expect((await followed).code).toBe(0);
+    const followResult = artifacts('respond', id, '--answer', 'status', '--watch', '--json');
+    expect((await followResult).code).toBe(0);
     const otherId = await createAskingArtifact();
     let onStarted: () => void = () => undefined;
     const startOfWait = new Promise<void>((resolve) => {

@@ -17,13 +17,13 @@ const clientSecret = 'cs_0123456789fedcba';
 const proxyPassword = 'px%40ss-0123456789';
 const secrets = [accessToken, apiKey, clientSecret, proxyPassword, decodeURIComponent(proxyPassword)];
 
-interface Asked {
+interface RecordedRequest {
   host: string | undefined;
   path: string | undefined;
   authorization: string | undefined;
   client: string | undefined;
 }
-let requests: Asked[];
+let requests: RecordedRequest[];
 let port: number;
 beforeAll(async () => {
   const answer: http.RequestListener = (request, response) => {

@@ -122,7 +122,7 @@ describe('auth login --client-id', () => {
     expect(refusal).toMatchObject({ code: 4, stdout: '' });
     expect(refusal.stderr).not.toContain('wrong-secret-value');
     expect(JSON.parse(refusal.stderr).error).toMatchObject({ code: 'invalid_client', status: 401, exit: 4 });
-    expect(tokens.refused).toBe(1);
+    expect(tokens.refusedCount).toBe(1);
     expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
   });
 

@@ -235,8 +235,8 @@ it('hands cases to the specified agent, and says so', async () => {
 });
 
 it('counts cases whose status is not known to this version', () => {
-  const odd = (number: number) => makeCase(number, 'resting' as CaseDisplayStatus);
-  expect(describeCounts(countsOf([odd(1), odd(2), makeCase(3)]))).toBe('3 cases: 1 pending, 2 resting');
+  const caseWithOddStatus = (number: number) => makeCase(number, 'resting' as CaseDisplayStatus);
+  expect(describeCounts(countsOf([caseWithOddStatus(1), caseWithOddStatus(2), makeCase(3)]))).toBe('3 cases: 1 pending, 2 resting');
 });
 
 describe('a change of cases that interrupts or repeats work', () => {
@@ -375,13 +375,13 @@ describe('a bulk change in several requests', () => {
 });
 
 describe('a selection of cases', () => {
-  const named = (...sizes: number[]): Selection =>
+  const selectionOf = (...sizes: number[]): Selection =>
     ({ parts: sizes.map((size) => ({ queueId: queueA, body: { case_ids: range(size).map(uuidOf) } })) }) as Selection;
   const matching = (status?: string[]): Selection =>
     ({ parts: [{ queueId: queueA, body: { all_matching: true, filters: status === undefined ? {} : { status } } }] }) as Selection;
 
   it('has a single case only if it consists of one ID', () => {
-    expect([named(1), named(2), named(1, 1), named(0), named(), matching()].map(onlyCaseId)).toEqual([
+    expect([selectionOf(1), selectionOf(2), selectionOf(1, 1), selectionOf(0), selectionOf(), matching()].map(onlyCaseId)).toEqual([
       uuidOf(1),
       ...[undefined, undefined, undefined, undefined, undefined],
     ]);
@@ -390,9 +390,9 @@ describe('a selection of cases', () => {
   it('is counted again', async () => {
     const { client } = serviceWith([makeCase(1, 'failed'), makeCase(2, 'failed'), makeCase(3, 'pending', queueB)]);
     expect(await countAgain(client, matching())).toMatchObject({ failed: 2, pending: 0 });
-    const multiQueueSelection = { parts: [...named(1).parts, { queueId: queueB, body: { case_ids: [uuidOf(3)] } }] } as Selection;
+    const multiQueueSelection = { parts: [...selectionOf(1).parts, { queueId: queueB, body: { case_ids: [uuidOf(3)] } }] } as Selection;
     expect(await countAgain(client, multiQueueSelection)).toMatchObject({ failed: 1, pending: 1 });
-    expect(await countAgain(client, named())).toMatchObject({ failed: 0, pending: 0 });
+    expect(await countAgain(client, selectionOf())).toMatchObject({ failed: 0, pending: 0 });
   });
 
   it('is asked in one request whether it has cases with a status', async () => {
@@ -402,8 +402,8 @@ describe('a selection of cases', () => {
     expect(await hasNoCaseIn(client, matching(['completed', 'failed']), ['failed'])).toBe(false);
     expect(reads).toHaveLength(3);
     expect(await hasNoCaseIn(client, matching(['completed']), ['failed'])).toBe(true);
-    expect(await hasNoCaseIn(client, named(1), ['failed'])).toBe(true);
-    expect(await hasNoCaseIn(client, named(), ['failed'])).toBe(true);
+    expect(await hasNoCaseIn(client, selectionOf(1), ['failed'])).toBe(true);
+    expect(await hasNoCaseIn(client, selectionOf(), ['failed'])).toBe(true);
     expect(reads).toHaveLength(3);
   });
 

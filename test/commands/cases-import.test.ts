@@ -207,9 +207,9 @@ describe('cases create --from', () => {
     expect(firstResult.stderr).not.toContain('--idempotency-key');
     // Simulates a process killed before it read the response, while it wrote the ledger.
     const ledger = (await service.read('many.ndjson.aops-ledger')).trimEnd().split('\n');
-    const finished = ledger.filter((line) => line.includes('"created"'));
-    expect(finished.length).toBeGreaterThan(1);
-    await service.file('many.ndjson.aops-ledger', `${ledger.filter((line) => line !== finished.at(-1)).join('\n')}\n{"batch":`);
+    const finishedLines = ledger.filter((line) => line.includes('"created"'));
+    expect(finishedLines.length).toBeGreaterThan(1);
+    await service.file('many.ndjson.aops-ledger', `${ledger.filter((line) => line !== finishedLines.at(-1)).join('\n')}\n{"batch":`);
     const second = await service.cli(argv);
     expect(second).toMatchObject({ code: 0, stderr: '' });
     const { created, created_before } = second.json<{ created: number; created_before: number }>();

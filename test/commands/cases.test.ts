@@ -290,8 +290,8 @@ describe('bulk commands', () => {
     await service.cli(['cases', 'set-status', ids[0] as string, ids[2] as string, '--to', 'failed']);
     const allFlags = ['--queue', name, '--all-matching'];
     // Only failed cases by default.
-    const retried = await service.cli(['cases', 'retry', ...allFlags, '--search', 'a']);
-    expect(retried).toMatchObject({ code: 0, stdout: 'Retrying 1 case.\n', stderr: '1 failed case\n' });
+    const retryResult = await service.cli(['cases', 'retry', ...allFlags, '--search', 'a']);
+    expect(retryResult).toMatchObject({ code: 0, stdout: 'Retrying 1 case.\n', stderr: '1 failed case\n' });
     const refusal = await service.cli(['cases', 'delete', ...allFlags, '--search', 'a']);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toMatch(

@@ -41,7 +41,7 @@ async function builderRun(name: string, prompt: string, pattern: RegExp): Promis
   return id;
 }
 
-type Listed = { id: string; name?: string; url?: string };
+type ListedItem = { id: string; name?: string; url?: string };
 
 /** Reads with an operation directly, without the command line, after every command. */
 const read = <Id extends OperationId>(id: Id, params: Partial<Params<Id>> = {}): Promise<Response<Id>> =>
@@ -59,8 +59,8 @@ async function state(): Promise<unknown> {
   const agent_ids = Object.values(agents);
   const queue = { queue_id: queueId };
   const listRows = async <Id extends OperationId>(id: Id, params?: Partial<Params<Id>>): Promise<unknown> => {
-    const [list] = Object.values((await read(id, params)) as object).filter((value) => Array.isArray(value)) as Listed[][];
-    return (list as Listed[]).map(({ id, name, url }) => [id, name, url]);
+    const [list] = Object.values((await read(id, params)) as object).filter((value) => Array.isArray(value)) as ListedItem[][];
+    return (list as ListedItem[]).map(({ id, name, url }) => [id, name, url]);
   };
   return Promise.all([
     service.countRuns(),

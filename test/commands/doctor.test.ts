@@ -158,9 +158,9 @@ describe('aops doctor', () => {
 
   it('names the proxy in use, and a proxy that cannot be used', async () => {
     const env = { AOPS_BASE_URL: 'https://agents.example.com', HTTPS_PROXY: 'http://user:hush-hush-hush@proxy.example.com:3128' };
-    const named = await service.cli(['doctor', '--offline', '--json'], { env });
-    expect(checksOf(named).proxy).toMatchObject({ status: 'ok', detail: 'http://proxy.example.com:3128 from HTTPS_PROXY' });
-    expect(named.stdout).not.toContain('hush');
+    const namedResult = await service.cli(['doctor', '--offline', '--json'], { env });
+    expect(checksOf(namedResult).proxy).toMatchObject({ status: 'ok', detail: 'http://proxy.example.com:3128 from HTTPS_PROXY' });
+    expect(namedResult.stdout).not.toContain('hush');
     const refusal = await service.cli(['doctor', '--offline', '--json'], { env: { ...env, HTTPS_PROXY: 'socks5://proxy.example.com' } });
     expect(failingChecks(refusal)).toContain('proxy');
   });

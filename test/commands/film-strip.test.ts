@@ -61,11 +61,11 @@ const showingRuntime: Runtime = {
   },
 };
 
-interface Seen {
+interface PageFindings {
   images: number;
-  broken: number;
-  sideways: boolean;
-  lost: string[];
+  brokenCount: number;
+  scrollsSideways: boolean;
+  lostTexts: string[];
   paper: string;
   headings: number;
 }
@@ -78,9 +78,9 @@ const inspection = `(async () => {
   const decoded = await Promise.all(images.map((one) => one.decode().then(() => one.naturalWidth === 64 && one.alt !== '', () => false)));
   return {
     images: images.length,
-    broken: decoded.filter((is) => !is).length,
-    sideways: document.documentElement.scrollWidth > innerWidth,
-    lost: [...document.querySelectorAll('a[href^="#"]')].map((link) => link.getAttribute('href').slice(1)).filter((id) => !document.getElementById(id)),
+    brokenCount: decoded.filter((is) => !is).length,
+    scrollsSideways: document.documentElement.scrollWidth > innerWidth,
+    lostTexts: [...document.querySelectorAll('a[href^="#"]')].map((link) => link.getAttribute('href').slice(1)).filter((id) => !document.getElementById(id)),
     paper: getComputedStyle(document.body).backgroundColor,
     headings: document.querySelectorAll('h1, h2').length,
   };
@@ -213,8 +213,8 @@ describeWithChromium('a film strip in a browser', () => {
     });
     page.on('dialog', (dialog) => void problems.push(dialog.message()));
     await page.goto(pathToFileURL(file).href);
-    const inspectionReport = (await page.evaluate(inspection)) as Seen;
-    return { page, problems, seen: inspectionReport, file, end: () => context.close() };
+    const inspectionReport = (await page.evaluate(inspection)) as PageFindings;
+    return { page, problems, findings: inspectionReport, file, end: () => context.close() };
   }
 
   it.each([
@@ -227,9 +227,17 @@ describeWithChromium('a film strip in a browser', () => {
       { width: 1280, colorScheme: 'light' },
       { width: 360, colorScheme: 'dark' },
     ] as const) {
-      const { problems, seen, end } = await openScene(scene, options);
-      expect({ problems, ...seen }).toEqual({ problems: [], images, broken: 0, sideways: false, lost: [], paper: seen.paper, headings });
-      papers.add(seen.paper);
+      const { problems, findings, end } = await openScene(scene, options);
+      expect({ problems, ...findings }).toEqual({
+        problems: [],
+        images,
+        brokenCount: 0,
+        scrollsSideways: false,
+        lostTexts: [],
+        paper: findings.paper,
+        headings,
+      });
+      papers.add(findings.paper);
       await end();
     }
     expect(papers.size).toBe(2);

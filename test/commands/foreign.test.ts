@@ -180,7 +180,7 @@ describe('after a change', () => {
     });
     const createResult = await cli(service, 'agents', 'triggers', 'create', agent, '--queue', otherId, '--json');
     expect([createResult.code, createResult.json()]).toEqual([0, trigger]);
-    expect(service.requested).toContain(`GET /v2/agents/${agent}/revisions`);
+    expect(service.requestedPaths).toContain(`GET /v2/agents/${agent}/revisions`);
   });
 
   it('the ID of a created artifact is printed even if it cannot be read back', async () => {
@@ -282,7 +282,7 @@ describe('the evaluation of a run', () => {
     });
     const failure = await cli(service, 'runs', 'evaluation', someId, '--json');
     expect([failure.code, failure.stdout]).toEqual([8, '']);
-    expect(service.requested.filter((request) => request.includes('/v2/agent/'))).toHaveLength(4);
+    expect(service.requestedPaths.filter((request) => request.includes('/v2/agent/'))).toHaveLength(4);
   });
 });
 
@@ -514,8 +514,8 @@ describe('bulk commands', () => {
     });
     const finalResult = await cli(service, 'cases', 'delete', ...ids.slice(0, 30), '--yes', '--json');
     expect([finalResult.code, finalResult.json()]).toEqual([0, { deletedCount: 30, interruptedRunIds: [] }]);
-    expect(service.requested.filter((request) => request.endsWith('/search'))).toHaveLength(1);
-    expect(service.requested.filter((request) => request.startsWith('GET /v2/cases/'))).toHaveLength(30);
+    expect(service.requestedPaths.filter((request) => request.endsWith('/search'))).toHaveLength(1);
+    expect(service.requestedPaths.filter((request) => request.startsWith('GET /v2/cases/'))).toHaveLength(30);
   });
 
   it('count cases with an unknown status', async () => {

@@ -26,7 +26,7 @@ const open = (argv: readonly string[] = [], options: CliOptions = {}): Promise<C
   runCli(['local', 'open', ...argv], { ...options, env: { ...env, NO_COLOR: '1', ...options.env } });
 
 /** A folder with an `xdg-open` that records its argument and ends with an exit code. */
-async function opener(code: number): Promise<{ program: string; env: Record<string, string>; given: () => Promise<string> }> {
+async function opener(code: number): Promise<{ program: string; env: Record<string, string>; readUrl: () => Promise<string> }> {
   const folder = await temporaryFolder();
   const note = path.join(folder, 'given');
   const program = path.join(folder, 'xdg-open');
@@ -35,7 +35,7 @@ async function opener(code: number): Promise<{ program: string; env: Record<stri
   return {
     program,
     env: { PATH: `${folder}:/usr/bin:/bin`, DISPLAY: ':99' },
-    given: () => eventually('the browser is opened', () => readFile(note, 'utf8').catch(() => undefined)),
+    readUrl: () => eventually('the browser is opened', () => readFile(note, 'utf8').catch(() => undefined)),
   };
 }
 
@@ -72,13 +72,13 @@ describe('local open', () => {
     const browser = await opener(0);
     const result = await open([], { tty: true, env: browser.env });
     expect([result.code, result.stderr]).toEqual([0, '']);
-    const openedUrl = await browser.given();
+    const openedUrl = await browser.readUrl();
     expect((await signIn(openedUrl)).status).toBe(200);
     expect(result.stdout).toContain(`Opened: ${service.service.url}/#/`);
     expect(result.stdout).not.toContain('code=');
     const secondBrowser = await opener(0);
     expect((await open(['--browser', '--json'], { env: secondBrowser.env })).json()).toMatchObject({ opened: true });
-    expect(await secondBrowser.given()).toContain('#code=');
+    expect(await secondBrowser.readUrl()).toContain('#code=');
   });
 
   it('opens the browser that BROWSER specifies, even without a display, and the next one if it fails', async () => {
@@ -86,8 +86,8 @@ describe('local open', () => {
     const programs = [brokenOpener, working].map(({ program }) => program);
     const { code, stderr } = await open([], { tty: true, env: { BROWSER: ['/nowhere', ...programs].join(':'), PATH: '/usr/bin:/bin' } });
     expect([code, stderr]).toEqual([0, '']);
-    expect(await brokenOpener.given()).toContain('#code=');
-    expect(await working.given()).toBe(await brokenOpener.given());
+    expect(await brokenOpener.readUrl()).toContain('#code=');
+    expect(await working.readUrl()).toBe(await brokenOpener.readUrl());
   });
 
   it('prints the URL with a note if no browser can be opened', async () => {

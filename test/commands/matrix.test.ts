@@ -16,7 +16,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const commands = await loadAllCommands(commandTree);
 const env = folderEnv(await temporaryFolder());
-const named = commands.map((loaded): [string, LoadedCommand] => [loaded.path.join(' '), loaded]);
+const namedCommands = commands.map((loadedCommand): [string, LoadedCommand] => [loadedCommand.path.join(' '), loadedCommand]);
 const aRun = '00000000-0000-4000-8000-000000000000';
 
 const controlStart = String.fromCharCode(27);
@@ -92,7 +92,7 @@ interface ErrorLine {
   error: { code: string; message: string; hint?: string; exit: number };
 }
 
-describe.each(named)('aops %s', (id, { path, aliases, command }) => {
+describe.each(namedCommands)('aops %s', (id, { path, aliases, command }) => {
   it('shows help with an example', async () => {
     const help = await run([...path, '--help']);
     expect(help.code).toBe(0);
@@ -296,7 +296,7 @@ describe('aops commands', () => {
     const result = await run(['commands', '--json']);
     expect(result).toMatchObject({ code: 0, stderr: '' });
     const { data, total } = result.json<{ data: { id: string; exit_codes: number[] }[]; total: number }>();
-    expect(data.map(({ id }) => id)).toEqual(named.map(([id]) => id));
+    expect(data.map(({ id }) => id)).toEqual(namedCommands.map(([id]) => id));
     expect(total).toBe(commands.length);
     for (const { exit_codes } of data) expect(exit_codes).toContain(2);
   });

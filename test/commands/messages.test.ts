@@ -7,7 +7,7 @@ import type { RunMessage } from '../../src/interface/types.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { whenDone } from '../support/temporary.ts';
 
-interface Listed {
+interface MessageList {
   data: RunMessage[];
   total: number;
   limit: number;
@@ -25,8 +25,9 @@ beforeAll(async () => {
   await service.until(short, 'completed');
 });
 
-const list = async (...argv: string[]): Promise<Listed> => (await service.cli(['runs', 'messages', ...argv, '--json'])).json<Listed>();
-const lines = ({ data }: Listed): (string | null | undefined)[] => data.map(({ text_content }) => text_content);
+const list = async (...argv: string[]): Promise<MessageList> =>
+  (await service.cli(['runs', 'messages', ...argv, '--json'])).json<MessageList>();
+const lines = ({ data }: MessageList): (string | null | undefined)[] => data.map(({ text_content }) => text_content);
 const numberedTexts = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`);
 
 describe('runs messages', () => {
@@ -89,26 +90,26 @@ async function withLargeMessages(count: number, size: number) {
   await once(server, 'listening');
   whenDone(() => void server.close());
   const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-  return { asked: requests, ids: (...argv: string[]) => service.cli(['runs', 'messages', longText, '-o', 'id', ...argv], { env }) };
+  return { requests, ids: (...argv: string[]) => service.cli(['runs', 'messages', longText, '-o', 'id', ...argv], { env }) };
 }
 
 describe('messages that are too large for a page', () => {
   it('are read in smaller pages', async () => {
-    const { asked, ids } = await withLargeMessages(60, 900_000);
+    const { requests, ids } = await withLargeMessages(60, 900_000);
     const allResult = await ids('--all');
     expect(allResult).toMatchObject({ code: 0, stderr: '' });
     expect(allResult.stdout.trim().split('\n')).toEqual(Array.from({ length: 60 }, (_, index) => `m${index}`));
-    expect(asked).toEqual([50, 25, 25, 25]);
+    expect(requests).toEqual([50, 25, 25, 25]);
     const newest = await ids('--tail', '40');
     expect(newest.stdout.trim().split('\n')).toEqual(Array.from({ length: 40 }, (_, index) => `m${20 + index}`));
   });
 
   it('cause a specific error if a single message is too large', async () => {
-    const { asked, ids } = await withLargeMessages(2, 34 * 1024 * 1024);
+    const { requests, ids } = await withLargeMessages(2, 34 * 1024 * 1024);
     const failure = await ids('--all');
     expect(failure).toMatchObject({ code: 1, stdout: '' });
     expect(failure.stderr).toContain('The service answered, but the answer is larger than 32 MiB.');
     expect(failure.stderr).not.toContain('Could not reach');
-    expect(asked.at(-1)).toBe(1);
+    expect(requests.at(-1)).toBe(1);
   });
 });

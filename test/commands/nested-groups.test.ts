@@ -13,7 +13,7 @@ import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const env = folderEnv(await temporaryFolder());
-const loaded: string[] = [];
+const loadedNames: string[] = [];
 
 const command = (name: string) =>
   defineCommand({
@@ -27,7 +27,7 @@ const command = (name: string) =>
     },
   });
 const loader = (name: string) => async () => {
-  loaded.push(name);
+  loadedNames.push(name);
   return { default: command(name) };
 };
 
@@ -52,9 +52,9 @@ const run = (...argv: string[]): Promise<CliResult> => runCli(argv, { env, tree 
 
 describe('a command in a group within a group', () => {
   it('runs with global flags anywhere, and loads no other command', async () => {
-    loaded.length = 0;
+    loadedNames.length = 0;
     expect(await run('hooks', 'secret', 'show', 'X', '--colour', 'red')).toMatchObject({ code: 0, stdout: 'hooks secret show X red\n' });
-    expect(loaded).toEqual(['hooks secret show']);
+    expect(loadedNames).toEqual(['hooks secret show']);
     expect(await run('--quiet', 'hooks', '--no-input', 'secret', 'deep', 'dive', 'X', '--json')).toMatchObject({
       code: 0,
       stdout: '"hooks secret deep dive X"\n',

@@ -28,7 +28,7 @@ async function approve(run: string): Promise<void> {
 async function interruptProxy(proxy: Forwarder, run: string): Promise<void> {
   await eventually('it is followed', () => proxy.requests.some((path) => path.includes(run)));
   proxy.goDown();
-  await eventually('it was tried a few times', () => proxy.refused >= 4);
+  await eventually('it was tried a few times', () => proxy.refusedCount >= 4);
   await approve(run);
   proxy.up = true;
 }
@@ -70,7 +70,7 @@ describe('a command that starts during an outage waits for the service', () => {
     const proxy = await Forwarder.to(service.service.url);
     proxy.goDown();
     const result = service.cli(argv, { ...options, env: env(proxy) });
-    await eventually(`${argv.join(' ')} was tried a few times`, () => proxy.refused >= 4);
+    await eventually(`${argv.join(' ')} was tried a few times`, () => proxy.refusedCount >= 4);
     proxy.up = true;
     return result;
   }

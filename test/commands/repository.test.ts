@@ -21,7 +21,10 @@ const files = {
 };
 let count = 0;
 /** A new repository, and the ID of a run that has worked on it. */
-async function worked(command: string, more: Record<string, string | Uint8Array> = {}): Promise<{ source: TestRepository; run: string }> {
+async function runCommand(
+  command: string,
+  more: Record<string, string | Uint8Array> = {},
+): Promise<{ source: TestRepository; run: string }> {
   count += 1;
   const source = await newRepository(path.join(service.folder, `repository-${count}`), { ...files, ...more });
   return { source, run: await workOn(source, command) };
@@ -29,9 +32,9 @@ async function worked(command: string, more: Record<string, string | Uint8Array>
 
 async function workOn(source: TestRepository, command: string, ...args: string[]): Promise<string> {
   const agent = await service.agent(`- exec: { run: ${JSON.stringify(command)} }`);
-  const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', source.folder, ...args, '--watch', '--json']);
-  expect(started).toMatchObject({ code: 0 });
-  return started.json<{ id: string }>().id;
+  const startResult = await service.cli(['runs', 'start', '--agent', agent, '--repo', source.folder, ...args, '--watch', '--json']);
+  expect(startResult).toMatchObject({ code: 0 });
+  return startResult.json<{ id: string }>().id;
 }
 
 const apply = (source: TestRepository, run: string, ...args: string[]) =>
@@ -51,21 +54,21 @@ describe('runs start --repo', () => {
       ['../a#b', 'Next'],
       ['../a#b#main', 'Start'],
     ] as const) {
-      const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', repo, '--watch', '--quiet', '-o', 'id'], {
+      const startResult = await service.cli(['runs', 'start', '--agent', agent, '--repo', repo, '--watch', '--quiet', '-o', 'id'], {
         cwd: source.folder,
       });
-      expect(started).toMatchObject({ code: 0, stderr: '' });
-      expect((await service.cli(['sandbox', 'cat', started.stdout.trim(), 'subject'])).stdout).toBe(`${subject}\n`);
+      expect(startResult).toMatchObject({ code: 0, stderr: '' });
+      expect((await service.cli(['sandbox', 'cat', startResult.stdout.trim(), 'subject'])).stdout).toBe(`${subject}\n`);
     }
   });
 
   it('says how uncommitted work can be included', async () => {
-    const { source } = await worked('true');
+    const { source } = await runCommand('true');
     await source.write({ 'a.txt': 'dirty' });
     const agent = await service.agent('- say: done');
-    const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', source.folder]);
-    expect(started).toMatchObject({ code: 0 });
-    expect(started.stderr).toBe(
+    const startResult = await service.cli(['runs', 'start', '--agent', agent, '--repo', source.folder]);
+    expect(startResult).toMatchObject({ code: 0 });
+    expect(startResult.stderr).toBe(
       `Uncommitted work in 1 file of ${source.folder} is not included. To include changes of tracked files without committing them to a branch: --repo ${source.folder}#$(git -C ${source.folder} stash create)\n`,
     );
   });
@@ -84,18 +87,18 @@ describe('runs start --repo', () => {
     count += 1;
     const source = await newRepository(path.join(service.folder, `refusing-${count}`), { a: 'a' });
     const agent = await service.agent('- say: done');
-    const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', repo], { cwd: source.folder });
-    expect(started).toMatchObject({ code, stdout: '' });
-    expect(started.stderr).toMatch(message);
-    expect(started.stderr).not.toContain('secret@');
+    const startResult = await service.cli(['runs', 'start', '--agent', agent, '--repo', repo], { cwd: source.folder });
+    expect(startResult).toMatchObject({ code, stdout: '' });
+    expect(startResult.stderr).toMatch(message);
+    expect(startResult.stderr).not.toContain('secret@');
   });
 
   it('refuses a folder for a service on another machine', async () => {
     const agent = '00000000-0000-4000-8000-000000000001';
     const env = { AOPS_BASE_URL: 'https://aops.example.com' };
-    const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', '.'], { env });
-    expect(started).toMatchObject({ code: 2, stdout: '' });
-    expect(started.stderr).toContain('is a folder of this machine, and the service is on another one.');
+    const startResult = await service.cli(['runs', 'start', '--agent', agent, '--repo', '.'], { env });
+    expect(startResult).toMatchObject({ code: 2, stdout: '' });
+    expect(startResult.stderr).toContain('is a folder of this machine, and the service is on another one.');
   });
 });
 
@@ -109,15 +112,15 @@ it('starts no run on a service that does not offer repositories', async () => {
   onTestFinished(() => void server.close());
   const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
   const agent = '00000000-0000-4000-8000-000000000001';
-  const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', '.'], { env });
-  expect(started).toMatchObject({ code: 3, stdout: '' });
-  expect(started.stderr).toContain('This service does not offer runs with a repository. No run was started.');
+  const startResult = await service.cli(['runs', 'start', '--agent', agent, '--repo', '.'], { env });
+  expect(startResult).toMatchObject({ code: 3, stdout: '' });
+  expect(startResult.stderr).toContain('This service does not offer runs with a repository. No run was started.');
   expect(requests).toEqual(['GET /v2/openapi.json']);
 });
 
 describe('sandbox diff without a folder', () => {
   it('prints the exact patch to a pipe', async () => {
-    const { source, run } = await worked(change);
+    const { source, run } = await runCommand(change);
     const diff = await service.cli(['sandbox', 'diff', run]);
     expect(diff).toMatchObject({ code: 0, stderr: '' });
     const patch = await service.file('exact.patch', diff.stdout);
@@ -127,7 +130,7 @@ describe('sandbox diff without a folder', () => {
   });
 
   it('shows the patch in colour on a terminal, without anything that could steer it', async () => {
-    const { run } = await worked("printf 'x\\033]0;evil\\007\\n' > bell.txt; printf '\\000x' > c.bin");
+    const { run } = await runCommand("printf 'x\\033]0;evil\\007\\n' > bell.txt; printf '\\000x' > c.bin");
     const diff = await service.cli(['sandbox', 'diff', run, '--color', 'always'], { tty: true });
     expect(diff.code).toBe(0);
     expect(diff.stdout).toContain('\u001b[32m+x^[]0;evil^G\u001b[39m\n');
@@ -138,7 +141,7 @@ describe('sandbox diff without a folder', () => {
   });
 
   it('lists the files with --stat, --name-only, and --json', async () => {
-    const { run } = await worked(`${change}; git mv keep.txt kept.txt`);
+    const { run } = await runCommand(`${change}; git mv keep.txt kept.txt`);
     const stat = await service.cli(['sandbox', 'diff', run, '--stat']);
     expect(stat.stdout).toBe(
       'changed\t+1 -1\t34\t32\ta.txt\nchanged\tbinary\t3\t4\tc.bin\nrenamed\t+0 -0\t5\t5\tkeep.txt -> kept.txt\nadded\t+1 -0\t\t4\tnew.txt\nremoved\t+0 -1\t2\t\tsrc/b.txt\n',
@@ -160,15 +163,15 @@ describe('sandbox diff without a folder', () => {
   });
 
   it('exits with 6 if there are differences, with --exit-code', async () => {
-    const { run } = await worked(change);
+    const { run } = await runCommand(change);
     for (const form of [[], ['--stat'], ['--json']]) {
       const diff = await service.cli(['sandbox', 'diff', run, '--exit-code', ...form]);
       expect(diff.code).toBe(6);
       expect(diff.stdout).not.toBe('');
     }
-    const unchanged = await worked('true');
-    expect(await service.cli(['sandbox', 'diff', unchanged.run, '--exit-code', '--stat'])).toMatchObject({ code: 0 });
-    expect(await service.cli(['sandbox', 'diff', unchanged.run])).toMatchObject({ code: 0, stdout: '' });
+    const unchangedRun = await runCommand('true');
+    expect(await service.cli(['sandbox', 'diff', unchangedRun.run, '--exit-code', '--stat'])).toMatchObject({ code: 0 });
+    expect(await service.cli(['sandbox', 'diff', unchangedRun.run])).toMatchObject({ code: 0, stdout: '' });
   });
 
   it('says what to do for a run without a repository', async () => {
@@ -180,7 +183,7 @@ describe('sandbox diff without a folder', () => {
   });
 
   it('still compares with a folder, and accepts only runs of the agent', async () => {
-    const { source, run } = await worked('echo 1 > a.txt');
+    const { source, run } = await runCommand('echo 1 > a.txt');
     const diff = await service.cli(['sandbox', 'diff', run, source.folder, '--name-only']);
     expect(diff.stdout.split('\n')).toContain('a.txt');
     const other = await service.agent('- say: done');
@@ -188,7 +191,7 @@ describe('sandbox diff without a folder', () => {
   });
 
   it('mentions folders with a repository of their own', async () => {
-    const { run } = await worked('mkdir sub; cd sub; git init -q; touch x');
+    const { run } = await runCommand('mkdir sub; cd sub; git init -q; touch x');
     const diff = await service.cli(['sandbox', 'diff', run, '--stat']);
     expect(diff.stderr).toContain('Folders with a repository of their own are left out: sub.');
   });
@@ -196,10 +199,10 @@ describe('sandbox diff without a folder', () => {
 
 describe('sandbox apply', () => {
   it('stages the changes in the checkout', async () => {
-    const { source, run } = await worked(`${change}; git mv keep.txt kept.txt`);
-    const applied = await apply(source, run, '--json');
-    expect(applied).toMatchObject({ code: 0, stderr: 'Changed and staged 6 files. Review them with `git diff --cached`.\n' });
-    expect(applied.json()).toEqual({
+    const { source, run } = await runCommand(`${change}; git mv keep.txt kept.txt`);
+    const applyResult = await apply(source, run, '--json');
+    expect(applyResult).toMatchObject({ code: 0, stderr: 'Changed and staged 6 files. Review them with `git diff --cached`.\n' });
+    expect(applyResult.json()).toEqual({
       run_id: run,
       checkout: source.folder,
       branch: null,
@@ -223,7 +226,7 @@ describe('sandbox apply', () => {
   });
 
   it('does nothing the second time', async () => {
-    const { source, run } = await worked(change);
+    const { source, run } = await runCommand(change);
     expect(await apply(source, run)).toMatchObject({ code: 0 });
     await source.git('commit', '--quiet', '--message', 'Applied');
     const before = await treeOf(source.folder);
@@ -234,47 +237,47 @@ describe('sandbox apply', () => {
   });
 
   it('combines the changes with those that were made in the meantime', async () => {
-    const { source, run } = await worked('sed -i s/one/1/ a.txt');
+    const { source, run } = await runCommand('sed -i s/one/1/ a.txt');
     await source.commit('Meanwhile', { 'a.txt': files['a.txt'].replace('seven', '7'), 'other.txt': 'other' });
     expect(await apply(source, run)).toMatchObject({ code: 0 });
     expect(await readFile(path.join(source.folder, 'a.txt'), 'utf8')).toBe('1\ntwo\nthree\nfour\nfive\nsix\n7\n');
   });
 
   it('changes nothing if the changes conflict, and names the files', async () => {
-    const { source, run } = await worked('sed -i s/one/1/ a.txt; git rm -q src/b.txt; echo n > new.txt; echo k >> keep.txt');
+    const { source, run } = await runCommand('sed -i s/one/1/ a.txt; git rm -q src/b.txt; echo n > new.txt; echo k >> keep.txt');
     await source.commit('Meanwhile', { 'a.txt': files['a.txt'].replace('one', 'ONE'), 'src/b.txt': 'changed\n', 'new.txt': 'mine\n' });
     const before = await treeOf(source.folder);
-    const applied = await apply(source, run);
-    expect(applied).toMatchObject({ code: 6, stdout: '' });
-    expect(applied.stderr).toContain(`conflict with ${source.folder} in a.txt, new.txt, src/b.txt. Nothing was changed.`);
-    expect(applied.stderr).toContain(`aops sandbox apply ${run} --branch NAME`);
+    const applyResult = await apply(source, run);
+    expect(applyResult).toMatchObject({ code: 6, stdout: '' });
+    expect(applyResult.stderr).toContain(`conflict with ${source.folder} in a.txt, new.txt, src/b.txt. Nothing was changed.`);
+    expect(applyResult.stderr).toContain(`aops sandbox apply ${run} --branch NAME`);
     expect(await treeOf(source.folder)).toEqual(before);
   });
 
   it('changes nothing that has uncommitted work', async () => {
-    const { source, run } = await worked('echo 1 > a.txt; echo 1 > src/b.txt; echo 1 > new.txt; echo 1 > keep.txt');
+    const { source, run } = await runCommand('echo 1 > a.txt; echo 1 > src/b.txt; echo 1 > new.txt; echo 1 > keep.txt');
     await source.write({ 'a.txt': 'mine', 'src/b.txt': 'staged', 'new.txt': 'untracked', 'other.txt': 'untouched' });
     await source.git('add', 'src/b.txt');
     const state = await source.git('status', '--porcelain=v2');
-    const applied = await apply(source, run);
-    expect(applied).toMatchObject({ code: 6, stdout: '' });
-    expect(applied.stderr).toContain('would overwrite uncommitted work in a.txt, new.txt, src/b.txt. Nothing was changed.');
+    const applyResult = await apply(source, run);
+    expect(applyResult).toMatchObject({ code: 6, stdout: '' });
+    expect(applyResult.stderr).toContain('would overwrite uncommitted work in a.txt, new.txt, src/b.txt. Nothing was changed.');
     expect(await source.git('status', '--porcelain=v2')).toBe(state);
     expect(await readFile(path.join(source.folder, 'keep.txt'), 'utf8')).toBe('keep\n');
   });
 
   it('names all files in which the changes conflict, also without the commit from which the run started', async () => {
-    const { run } = await worked('sed -i s/one/1/ a.txt; echo 1 > src/b.txt; echo 1 > new.txt');
+    const { run } = await runCommand('sed -i s/one/1/ a.txt; echo 1 > src/b.txt; echo 1 > new.txt');
     const other = await newRepository(path.join(service.folder, 'unrelated'), { ...files, 'keep.txt': 'different', 'a.txt': 'x\n' });
     const before = await treeOf(other.folder);
-    const applied = await apply(other, run);
-    expect(applied).toMatchObject({ code: 6, stdout: '' });
-    expect(applied.stderr).toContain(`conflict with ${other.folder} in a.txt. Nothing was changed.`);
+    const applyResult = await apply(other, run);
+    expect(applyResult).toMatchObject({ code: 6, stdout: '' });
+    expect(applyResult.stderr).toContain(`conflict with ${other.folder} in a.txt. Nothing was changed.`);
     expect(await treeOf(other.folder)).toEqual(before);
   });
 
   it('keeps uncommitted work in other files', async () => {
-    const { source, run } = await worked('echo 1 > a.txt');
+    const { source, run } = await runCommand('echo 1 > a.txt');
     await source.write({ 'keep.txt': 'mine', 'src/b.txt': 'staged', 'untracked.txt': 'x' });
     await source.git('add', 'src/b.txt');
     expect(await apply(source, run)).toMatchObject({ code: 0 });
@@ -283,7 +286,7 @@ describe('sandbox apply', () => {
   });
 
   it('restores the files if writing them fails', async () => {
-    const { source, run } = await worked('echo 1 > a.txt; mkdir dir; echo 1 > dir/x.txt; echo 1 > src/b.txt');
+    const { source, run } = await runCommand('echo 1 > a.txt; mkdir dir; echo 1 > dir/x.txt; echo 1 > src/b.txt');
     // As git does when the disk becomes full after it has written the first files.
     const before = await source.git('status', '--porcelain=v2', '--branch');
     const bin = path.join(service.folder, 'failing-git');
@@ -294,27 +297,27 @@ describe('sandbox apply', () => {
       `#!/bin/sh\nif [ "$1" = read-tree ] && [ "$2" = -m ]; then echo 1 > a.txt; mkdir -p dir; echo 1 > dir/x.txt; echo 'fatal: No space left on device' >&2; exit 128; fi\nexec ${real}/git "$@"\n`,
     );
     await chmod(path.join(bin, 'git'), 0o700);
-    const applied = await service.cli(['sandbox', 'apply', run], {
+    const applyResult = await service.cli(['sandbox', 'apply', run], {
       cwd: source.folder,
       env: { ...gitEnvironment, PATH: `${bin}:${gitEnvironment.PATH}` },
     });
-    expect(applied).toMatchObject({ code: 1, stdout: '' });
-    expect(applied.stderr).toContain('nothing was changed: fatal: No space left on device');
+    expect(applyResult).toMatchObject({ code: 1, stdout: '' });
+    expect(applyResult.stderr).toContain('nothing was changed: fatal: No space left on device');
     expect(await source.git('status', '--porcelain=v2', '--branch')).toBe(before);
     expect(await readFile(path.join(source.folder, 'a.txt'), 'utf8')).toBe(files['a.txt']);
   });
 
   it('only checks with --check', async () => {
-    const { source, run } = await worked('echo 1 > a.txt');
+    const { source, run } = await runCommand('echo 1 > a.txt');
     const before = await treeOf(path.join(source.folder, 'src'));
-    const checked = await apply(source, run, '--check');
-    expect(checked).toMatchObject({ code: 0, stderr: 'The changes can be applied: 1 file.\n' });
+    const checkResult = await apply(source, run, '--check');
+    expect(checkResult).toMatchObject({ code: 0, stderr: 'The changes can be applied: 1 file.\n' });
     expect(await source.git('status', '--porcelain')).toBe('');
     expect(await treeOf(path.join(source.folder, 'src'))).toEqual(before);
   });
 
   it('names the checkout with --to, and finds the top of it', async () => {
-    const { source, run } = await worked('echo 1 > a.txt');
+    const { source, run } = await runCommand('echo 1 > a.txt');
     expect(await service.cli(['sandbox', 'apply', run, '--to', path.join(source.folder, 'src')], { env: gitEnvironment })).toMatchObject({
       code: 0,
     });
@@ -322,7 +325,7 @@ describe('sandbox apply', () => {
   });
 
   it('applies to a checkout without a commit', async () => {
-    const { run } = await worked('echo 1 > new.txt');
+    const { run } = await runCommand('echo 1 > new.txt');
     const empty = await newRepository(path.join(service.folder, 'empty-checkout'));
     expect(await apply(empty, run)).toMatchObject({ code: 0 });
     expect(await empty.git('status', '--porcelain')).toBe('A  new.txt\n');
@@ -332,42 +335,42 @@ describe('sandbox apply', () => {
     ['a folder that is not a checkout', '/', /is not a checkout of a git repository/],
     ['a folder that does not exist', '/nonexistent/shop', /There is no folder \/nonexistent\/shop/],
   ])('refuses %s', async (_, folder, message) => {
-    const { run } = await worked('true');
-    const applied = await service.cli(['sandbox', 'apply', run, '--to', folder], { env: gitEnvironment });
-    expect(applied).toMatchObject({ code: 2, stdout: '' });
-    expect(applied.stderr).toMatch(message);
+    const { run } = await runCommand('true');
+    const applyResult = await service.cli(['sandbox', 'apply', run, '--to', folder], { env: gitEnvironment });
+    expect(applyResult).toMatchObject({ code: 2, stdout: '' });
+    expect(applyResult.stderr).toMatch(message);
   });
 
   it('says that git is missing', async () => {
-    const { source, run } = await worked('true');
-    const applied = await service.cli(['sandbox', 'apply', run], { cwd: source.folder, env: { PATH: '/nonexistent' } });
-    expect(applied).toMatchObject({ code: 1, stdout: '' });
-    expect(applied.stderr).toContain('git is not installed, or not in your PATH.');
+    const { source, run } = await runCommand('true');
+    const applyResult = await service.cli(['sandbox', 'apply', run], { cwd: source.folder, env: { PATH: '/nonexistent' } });
+    expect(applyResult).toMatchObject({ code: 1, stdout: '' });
+    expect(applyResult.stderr).toContain('git is not installed, or not in your PATH.');
   });
 });
 
 describe('sandbox apply --branch', () => {
   it('commits the changes on top of the commit from which the run started, and leaves the checkout alone', async () => {
-    const { source, run } = await worked(change);
+    const { source, run } = await runCommand(change);
     const start = (await source.git('rev-parse', 'HEAD')).trim();
     await source.commit('Meanwhile', { 'a.txt': 'completely different' });
     await source.write({ 'keep.txt': 'uncommitted' });
     const state = await source.git('status', '--porcelain=v2', '--branch');
-    const applied = await apply(source, run, '--branch', 'fix/it', '--message', 'Fix it\n\nBecause.', '--json');
-    expect(applied).toMatchObject({ code: 0, stderr: 'Committed 5 files. Merge them with `git merge fix/it`.\n' });
+    const applyResult = await apply(source, run, '--branch', 'fix/it', '--message', 'Fix it\n\nBecause.', '--json');
+    expect(applyResult).toMatchObject({ code: 0, stderr: 'Committed 5 files. Merge them with `git merge fix/it`.\n' });
     expect(await source.git('log', '--format=%H %P %an%n%B', '-1', 'fix/it')).toBe(
-      `${applied.json<{ commit: string }>().commit} ${start} Ada\nFix it\n\nBecause.\n\n`,
+      `${applyResult.json<{ commit: string }>().commit} ${start} Ada\nFix it\n\nBecause.\n\n`,
     );
     expect(await source.git('diff', '--name-status', start, 'fix/it')).toBe('M\ta.txt\nM\tc.bin\nM\tkeep.txt\nA\tnew.txt\nD\tsrc/b.txt\n');
     expect(await source.git('status', '--porcelain=v2', '--branch')).toBe(state);
   });
 
   it('refuses an existing branch without --force, and one that is checked out', async () => {
-    const { source, run } = await worked('echo 1 > a.txt');
+    const { source, run } = await runCommand('echo 1 > a.txt');
     await source.git('branch', 'taken');
-    const refused = await apply(source, run, '--branch', 'taken');
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(refused.stderr).toContain('There is already a branch taken. Nothing was changed.');
+    const refusalResult = await apply(source, run, '--branch', 'taken');
+    expect(refusalResult).toMatchObject({ code: 6, stdout: '' });
+    expect(refusalResult.stderr).toContain('There is already a branch taken. Nothing was changed.');
     expect(await apply(source, run, '--branch', 'taken', '--force')).toMatchObject({ code: 0 });
     expect(await source.git('show', 'taken:a.txt')).toBe('1\n');
     const current = await apply(source, run, '--branch', 'main', '--force');
@@ -376,7 +379,7 @@ describe('sandbox apply --branch', () => {
   });
 
   it('explains how to tell git who you are', async () => {
-    const { source, run } = await worked('echo 1 > a.txt');
+    const { source, run } = await runCommand('echo 1 > a.txt');
     const env = {
       PATH: gitEnvironment.PATH as string,
       GIT_CONFIG_NOSYSTEM: '1',
@@ -384,9 +387,9 @@ describe('sandbox apply --branch', () => {
       GIT_CONFIG_KEY_0: 'user.useConfigOnly',
       GIT_CONFIG_VALUE_0: 'true',
     };
-    const applied = await service.cli(['sandbox', 'apply', run, '--branch', 'fix'], { cwd: source.folder, env });
-    expect(applied).toMatchObject({ code: 1, stdout: '' });
-    expect(applied.stderr).toContain('git config --global user.name NAME');
+    const applyResult = await service.cli(['sandbox', 'apply', run, '--branch', 'fix'], { cwd: source.folder, env });
+    expect(applyResult).toMatchObject({ code: 1, stdout: '' });
+    expect(applyResult.stderr).toContain('git config --global user.name NAME');
   });
 
   it.each([
@@ -395,9 +398,9 @@ describe('sandbox apply --branch', () => {
     [['--force'], '--force requires --branch.'],
     [['--message', 'x'], '--message requires --branch.'],
   ])('refuses %j', async (args, message) => {
-    const { source, run } = await worked('true');
-    const applied = await apply(source, run, ...args);
-    expect(applied).toMatchObject({ code: 2, stdout: '' });
-    expect(applied.stderr).toContain(message);
+    const { source, run } = await runCommand('true');
+    const applyResult = await apply(source, run, ...args);
+    expect(applyResult).toMatchObject({ code: 2, stdout: '' });
+    expect(applyResult.stderr).toContain(message);
   });
 });

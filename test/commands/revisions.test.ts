@@ -103,8 +103,8 @@ describe.concurrent('revisions', () => {
       code: 2,
       stderr: expect.stringContaining('nothing to change'),
     });
-    const promoted = await service.cli(['revisions', 'promote', `${name}@latest`]);
-    expect(promoted.stdout).toMatch(/^Revision [0-9a-f-]{36} is live: new runs use it\.\n$/);
+    const promoteResult = await service.cli(['revisions', 'promote', `${name}@latest`]);
+    expect(promoteResult.stdout).toMatch(/^Revision [0-9a-f-]{36} is live: new runs use it\.\n$/);
     expect((await service.cli(['revisions', 'promote', `${name}@live`])).code).toBe(6);
     expect((await service.cli(['revisions', 'promote', `${name}@1`, '--name', 'Back'])).code).toBe(0);
     expect(await get(`${name}@live`)).toMatchObject({ revision_number: 1, revision_name: 'Back' });
@@ -126,8 +126,8 @@ describe.concurrent('revisions', () => {
 -  - approve: { id: book, title: "Book?" }
 +  - say: New
 `);
-    const coloured = await service.cli(['revisions', 'diff', '1', '2', '--agent', name], { tty: true });
-    expect(coloured.stdout).toContain('\u001b[32m+  - say: New');
+    const colouredResult = await service.cli(['revisions', 'diff', '1', '2', '--agent', name], { tty: true });
+    expect(colouredResult.stdout).toContain('\u001b[32m+  - say: New');
     const json = await service.cli(['revisions', 'diff', 'latest', `${name}@1`, '--json']);
     expect(json.json()).toMatchObject({ same: false, before: { revision_number: 2 }, after: { revision_number: 1 }, config: [] });
   });
@@ -181,9 +181,9 @@ describe.concurrent('aops revisions generate', () => {
     const name = await agent();
     const acceptResult = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"', '--accept', '--json']);
     expect(acceptResult.json()).toMatchObject({ status: 'completed', resolution: 'accepted', changes: ['Added a step (say): Bye'] });
-    const declined = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'remove step 1', '--decline']);
-    expect(declined).toMatchObject({ code: 0, stderr: expect.stringContaining('Declined: the revision is unchanged.') });
-    expect(declined.stdout).toContain('Removed Step 1 (say): Hello');
+    const declineResult = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'remove step 1', '--decline']);
+    expect(declineResult).toMatchObject({ code: 0, stderr: expect.stringContaining('Declined: the revision is unchanged.') });
+    expect(declineResult.stdout).toContain('Removed Step 1 (say): Hello');
     const text = (await service.cli(['revisions', 'get', `${name}@latest`, '--procedure'])).stdout;
     expect(text).toContain('Hello');
     expect(text).toContain('Bye');

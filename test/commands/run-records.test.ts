@@ -70,8 +70,8 @@ Work
     const plainResult = await service.cli(['runs', 'pages', run], { ...terminal, env: { NO_COLOR: '1' } });
     expect(plainResult.stdout).toContain('https://erp.example.test/invoices');
     expect(plainResult.stdout).not.toContain('\u001b');
-    const linked = await service.cli(['runs', 'pages', run], { ...terminal, env: { NO_COLOR: '1', FORCE_HYPERLINK: '1' } });
-    expect(linked.stdout).toContain('\u001b]8;;https://erp.example.test/invoices\u001b\\The page\u001b]8;;\u001b\\');
+    const linkResult = await service.cli(['runs', 'pages', run], { ...terminal, env: { NO_COLOR: '1', FORCE_HYPERLINK: '1' } });
+    expect(linkResult.stdout).toContain('\u001b]8;;https://erp.example.test/invoices\u001b\\The page\u001b]8;;\u001b\\');
     const pipedResult = await service.cli(['runs', 'pages', run], { env: { FORCE_HYPERLINK: '1' } });
     expect(pipedResult.stdout).toMatch(/^The page\thttps:\/\/erp.example.test\/invoices\thttp:\S+\n$/);
   });

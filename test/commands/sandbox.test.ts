@@ -211,8 +211,8 @@ Added: empty (nothing to 0 B)
 +hi
 Differs: sub/raw.bin (3 B to 3 B)
 `);
-    const coloured = await service.cli(['sandbox', 'diff', changedSandbox, 'base', 'base'], { tty: true, env: { FORCE_COLOR: '1' } });
-    expect(coloured.stdout).toContain('\u001b[32m+2\u001b[39m');
+    const colouredResult = await service.cli(['sandbox', 'diff', changedSandbox, 'base', 'base'], { tty: true, env: { FORCE_COLOR: '1' } });
+    expect(colouredResult.stdout).toContain('\u001b[32m+2\u001b[39m');
   });
 
   it('lists the changes', async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { scripted } from '../client/harness.ts';
+import { scriptedServer } from '../client/harness.ts';
 import { json } from '../faults/raw-server.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -91,11 +91,11 @@ describe('runs send to another service', () => {
   });
   const send = (server: { url: string }, ...flags: string[]) =>
     runCli(['runs', 'send', id, 'hello', ...flags], { env: { AOPS_API_KEY: 'k', AOPS_BASE_URL: server.url, AOPS_TEAM_ID: id } });
-  const posts = (server: Awaited<ReturnType<typeof scripted>>) => server.requests.filter(({ method }) => method === 'POST');
+  const posts = (server: Awaited<ReturnType<typeof scriptedServer>>) => server.requests.filter(({ method }) => method === 'POST');
 
   it('reports that nothing was sent if a request arrived just before the message', async () => {
     const conflict = json(409, { error: 'human_request_pending', message: 'It waits.' });
-    const server = await scripted(running, conflict, waitingAnswer);
+    const server = await scriptedServer(running, conflict, waitingAnswer);
     const refusal = await send(server, '--json');
     expect(refusal).toMatchObject({ code: 6, stdout: '' });
     expect(errorOf(refusal.stderr)).toMatchObject({
@@ -107,14 +107,14 @@ describe('runs send to another service', () => {
   });
 
   it('reports what is known if the service does not report the result', async () => {
-    const server = await scripted(waitingAnswer, sendAnswer);
+    const server = await scriptedServer(waitingAnswer, sendAnswer);
     const answerResult = await send(server, '--as-answer');
     expect(answerResult.stdout).toContain('Answered\tDeploy?\n');
     expect(JSON.parse(String(posts(server)[0]?.body))).toEqual({ message: 'hello', expected_human_request_id: request.id });
   });
 
   it('treats the status waiting as a pending request that it cannot read', async () => {
-    const server = await scripted(json(200, { run: { id, status: 'waiting' } }));
+    const server = await scriptedServer(json(200, { run: { id, status: 'waiting' } }));
     const refusal = await send(server);
     expect(refusal).toMatchObject({ code: 6, stdout: '' });
     expect(refusal.stderr).toContain(`aops runs get ${id}`);
@@ -122,7 +122,7 @@ describe('runs send to another service', () => {
   });
 
   it('sends nothing if the run cannot be read and the service does not detect pending requests', async () => {
-    const server = await scripted(json(403, { error: 'forbidden', message: 'No.' }), json(404, { error: 'not_found' }));
+    const server = await scriptedServer(json(403, { error: 'forbidden', message: 'No.' }), json(404, { error: 'not_found' }));
     expect(await send(server)).toMatchObject({ code: 5, stdout: '' });
     expect(posts(server)).toEqual([]);
   });

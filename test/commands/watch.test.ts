@@ -294,10 +294,10 @@ describe.concurrent('the exit code is the outcome in every command that watches 
     expect((await service.cli(['runs', 'watch', run])).code).toBe(12);
     await service.cli(['runs', 'stop', run]);
     // A script that continues later learns the ID of the run.
-    const parked = await service.cli(['runs', 'start', '--agent', agent, '--watch', '-o', 'id']);
-    expect(parked.code).toBe(12);
-    expect(parked.stderr).toContain(`Run ${parked.stdout}`);
-    await service.cli(['runs', 'stop', parked.stdout.trim()]);
+    const parkResult = await service.cli(['runs', 'start', '--agent', agent, '--watch', '-o', 'id']);
+    expect(parkResult.code).toBe(12);
+    expect(parkResult.stderr).toContain(`Run ${parkResult.stdout}`);
+    await service.cli(['runs', 'stop', parkResult.stdout.trim()]);
   });
 
   it('is 12 with the request on one line, without its description', async () => {

@@ -244,7 +244,7 @@ describe('webhooks listen', () => {
   it('rejects invalid deliveries, marks repeats, and forwards bodies unchanged', async () => {
     const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
     await service.file('own.txt', secret);
-    hook.received.length = 0;
+    hook.deliveries.length = 0;
     hook.answer = (response) => response.writeHead(202).end();
     const body = '{ "type": "run.completed",\t"data": {"run": {"id": "r", "status": "done \\u001b"}} }';
     const statuses: number[] = [];
@@ -266,9 +266,9 @@ describe('webhooks listen', () => {
     expect(lines[1]).toMatchObject({ reason: 'no_match' });
     expect(lines[3]).toMatchObject({ id: 'e1', event: 'run.completed', duplicate: false, forwarded: { status: 202 }, body });
     expect(lines[4]).toMatchObject({ duplicate: true });
-    expect(hook.received).toHaveLength(1);
-    expect(hook.received[0]?.body.toString()).toBe(body);
-    expect(hook.received[0]?.headers).toMatchObject({ 'webhook-id': 'e1' });
+    expect(hook.deliveries).toHaveLength(1);
+    expect(hook.deliveries[0]?.body.toString()).toBe(body);
+    expect(hook.deliveries[0]?.headers).toMatchObject({ 'webhook-id': 'e1' });
   });
 
   it('reports a port that is in use', async () => {

@@ -134,11 +134,11 @@ describe('files', () => {
   });
 
   itNeeding(needsPosix, 'a folder that is not ours keeps its mode', async () => {
-    const shared = path.join(tempFolder(), 'shared');
-    mkdirSync(shared);
-    chmodSync(shared, 0o755);
-    await new ConfigStore(shared).setSetting('color', 'never');
-    expect(mode(shared)).toBe(0o755);
+    const sharedFolder = path.join(tempFolder(), 'shared');
+    mkdirSync(sharedFolder);
+    chmodSync(sharedFolder, 0o755);
+    await new ConfigStore(sharedFolder).setSetting('color', 'never');
+    expect(mode(sharedFolder)).toBe(0o755);
   });
 
   test.each([

@@ -9,9 +9,9 @@ const ellipsis = '…';
  * is a matter of chance.
  */
 export function matches(documentedLines: readonly string[], output: Output, home: string): boolean {
-  const expected = normalised(documentedLines, home);
-  const out = normalised(output.stdout, home);
-  const err = normalised(output.stderr, home);
+  const expected = normaliseLines(documentedLines, home);
+  const out = normaliseLines(output.stdout, home);
+  const err = normaliseLines(output.stderr, home);
   const deadEnds = new Set<string>();
   const fits = (index: number, outAt: number, errAt: number): boolean => {
     if (index === expected.length) return outAt === out.length && errAt === err.length;
@@ -30,7 +30,7 @@ export function matches(documentedLines: readonly string[], output: Output, home
 }
 
 /** Lines without what differs every time. */
-const normalised = (lines: readonly string[], home: string): string[] =>
+const normaliseLines = (lines: readonly string[], home: string): string[] =>
   lines
     .map((line) => normalise(line, home))
     // Which statuses are seen on the way depends on the moments of polling.

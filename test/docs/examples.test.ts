@@ -10,10 +10,12 @@ describe.concurrent('the examples of', () => {
     if (examples.length === 0) continue;
     it(document, { timeout: 60_000 }, async ({ expect: expectHere }) => {
       const { home, outputs } = await runExamples(examples);
-      const mismatches = examples.flatMap(({ command, line, shown }, index) => {
+      const mismatches = examples.flatMap(({ command, line, output: expectedLines }, index) => {
         const output = outputs[index] ?? { stdout: [], stderr: [] };
-        if (matches(shown, output, home)) return [];
-        return [`${document}:${line}: $ ${command}\nshows\n${indent(shown)}\nbut prints\n${indent([...output.stderr, ...output.stdout])}`];
+        if (matches(expectedLines, output, home)) return [];
+        return [
+          `${document}:${line}: $ ${command}\nshows\n${indent(expectedLines)}\nbut prints\n${indent([...output.stderr, ...output.stdout])}`,
+        ];
       });
       expectHere(mismatches.join('\n\n')).toBe('');
     });

@@ -50,7 +50,7 @@ export interface Example {
   /** Line of the command in the document, from 1. */
   line: number;
   /** What the document shows below it. */
-  shown: string[];
+  output: string[];
 }
 
 /** The commands of all console blocks: lines that begin with `$ `, and `> ` where a shell goes on (after a backslash, in a here-document). */
@@ -64,11 +64,11 @@ function blockExamples(lines: readonly string[], firstLine: number): Example[] {
   const examples: Example[] = [];
   for (const [index, text] of lines.entries()) {
     const current = examples.at(-1);
-    if (text.startsWith('$ ')) examples.push({ command: text.slice(2), line: firstLine + index, shown: [] });
+    if (text.startsWith('$ ')) examples.push({ command: text.slice(2), line: firstLine + index, output: [] });
     else if (current === undefined) throw new Error(`line ${firstLine + index}: a console block begins with a command`);
-    else if (current.shown.length === 0 && /\\$|<<|\n/.test(current.command) && text.startsWith('> '))
+    else if (current.output.length === 0 && /\\$|<<|\n/.test(current.command) && text.startsWith('> '))
       current.command += `\n${text.slice(2)}`;
-    else current.shown.push(text);
+    else current.output.push(text);
   }
   return examples;
 }

@@ -8,7 +8,7 @@ import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import type { Run } from '../../src/interface/types.ts';
 import { eventually } from '../support/eventually.ts';
-import { binary, type Finished, Machine } from '../support/machine.ts';
+import { binary, Machine, type ProcessResult } from '../support/machine.ts';
 import { whenDone } from '../support/temporary.ts';
 import { tlsFile } from '../support/tls.ts';
 
@@ -29,7 +29,7 @@ async function startMachine(): Promise<Machine> {
 }
 
 /** A child process whose pipes the test controls: nothing is read or written unless the test does it. */
-function startPipe(machine: Machine, ...argv: string[]): { child: ChildProcess; ended: Promise<Finished> } {
+function startPipe(machine: Machine, ...argv: string[]): { child: ChildProcess; ended: Promise<ProcessResult> } {
   const child = spawn(process.execPath, [binary, ...argv], { cwd: machine.folder, env: machine.env, stdio: 'pipe' });
   whenDone(async () => void child.kill('SIGKILL'));
   let stderr = '';
@@ -38,8 +38,8 @@ function startPipe(machine: Machine, ...argv: string[]): { child: ChildProcess; 
   });
   // The program may end before it has read everything.
   child.stdin.on('error', () => undefined);
-  const ended = new Promise<Finished>((resolve) => child.once('exit', (code) => resolve({ code, stdout: '', stderr })));
-  return { child, ended };
+  const endPromise = new Promise<ProcessResult>((resolve) => child.once('exit', (code) => resolve({ code, stdout: '', stderr })));
+  return { child, ended: endPromise };
 }
 
 /** A run that waits for a person, with more data in its workspace than a pipe can hold. */

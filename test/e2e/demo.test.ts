@@ -12,7 +12,7 @@ import { afterTest, temporaryFolder } from '../support/temporary.ts';
 
 const execute = promisify(execFile);
 
-/** Runs the demo of an example without a person. `left` is what remains in its folder for temporary files. */
+/** Runs the demo of an example without a person. `remainingFiles` lists what remains in its folder for temporary files. */
 async function demonstrate(example: string, argv: readonly string[] = [], environment: Record<string, string> = {}) {
   const folder = await temporaryFolder();
   const env = { ...cleanEnvironment(), ...environment, TMPDIR: folder, CI: 'true' };
@@ -31,20 +31,20 @@ async function demonstrate(example: string, argv: readonly string[] = [], enviro
   const code = await new Promise((resolve) => child.once('close', resolve));
   expect(stderr).toContain('$ aops local down');
   expect(stdout).toContain('Stopped the local service');
-  return { code, stdout, stderr, left: await readdir(folder) };
+  return { code, stdout, stderr, remainingFiles: await readdir(folder) };
 }
 
 it('completes the main scenario without a person, shows the output of the run, and leaves nothing behind', async () => {
   expect(await demonstrate('invoice-check')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('# Invoices of the day'),
-    left: [],
+    remainingFiles: [],
   });
 });
 
 it('lets an agent fix a failing test without a person, and applies the change', async () => {
-  const { code, stdout, stderr, left } = await demonstrate('failing-test', ['example']);
-  expect({ code, left }, stderr).toEqual({ code: 0, left: [] });
+  const { code, stdout, stderr, remainingFiles } = await demonstrate('failing-test', ['example']);
+  expect({ code, remainingFiles }, stderr).toEqual({ code: 0, remainingFiles: [] });
   expect(stdout).toMatch(/^not ok 3 - ships orders of 50 EUR free of charge\n# pass 3\n# fail 1$/m);
   expect(stdout).toMatch(/^› Approved: Edit src\/shipping\.js$/m);
   expect(stdout).toMatch(/^- {2}return total > freeFrom \? 0 : 490;\n\+ {2}return total >= freeFrom \? 0 : 490;$/m);
@@ -87,8 +87,8 @@ it('explains how to install a real agent that was requested', async () => {
   const programs = await temporaryFolder();
   for (const program of ['node', 'git', 'grep'])
     await symlink((await execute('/bin/sh', ['-c', `command -v ${program}`])).stdout.trim(), path.join(programs, program));
-  const { code, stderr, left } = await demonstrate('failing-test', ['claude'], { PATH: programs });
-  expect({ code, left }, stderr).toEqual({ code: 2, left: [] });
+  const { code, stderr, remainingFiles } = await demonstrate('failing-test', ['claude'], { PATH: programs });
+  expect({ code, remainingFiles }, stderr).toEqual({ code: 2, remainingFiles: [] });
   expect(stderr).toContain('$ aops local up --ephemeral --exec host');
   expect(stderr).toContain('error: Claude Agent is not installed. To install it, run `npm install --global');
 });
@@ -110,8 +110,8 @@ it('leaves nothing behind when its output is not read to the end', async () => {
 
 it('works through a queue: pays, asks, postpones, calls a webhook, is evaluated, and leaves only a page behind', async () => {
   const output = await temporaryFolder();
-  const { code, stdout, stderr, left } = await demonstrate('invoice-queue', [output]);
-  expect({ code, left }, stderr).toEqual({ code: 0, left: [] });
+  const { code, stdout, stderr, remainingFiles } = await demonstrate('invoice-queue', [output]);
+  expect({ code, remainingFiles }, stderr).toEqual({ code: 0, remainingFiles: [] });
   const cases = [...stdout.matchAll(/^[\w-]{36}\t(\w+)\tnone\t([^\t\n]+)/gm)].map(([, status, title]) => `${title}: ${status}`).reverse();
   expect(cases).toEqual([
     '86 EUR to Sommer: completed',
@@ -136,8 +136,8 @@ it('works through a queue: pays, asks, postpones, calls a webhook, is evaluated,
 describeWithChromium('the check of a shop', () => {
   it('succeeds, and leaves only a film strip behind', async () => {
     const output = await temporaryFolder();
-    const { code, stdout, left } = await demonstrate('web-check', [output], { AOPS_CHROMIUM: chromium as string });
-    expect({ code, left }).toEqual({ code: 0, left: [] });
+    const { code, stdout, remainingFiles } = await demonstrate('web-check', [output], { AOPS_CHROMIUM: chromium as string });
+    expect({ code, remainingFiles }).toEqual({ code: 0, remainingFiles: [] });
     expect(stdout).toContain('| Sourdough | 6.00 |');
     expect(stdout).toContain('takes orders: number B-2026-17.');
     expect(stdout).toContain('No script of the page complained.');

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { eventually } from '../support/eventually.ts';
-import { Machine, type Started } from '../support/machine.ts';
+import { Machine, type StartedProcess } from '../support/machine.ts';
 
 /** Each test has a separate machine with a service, so that services are killed independently. */
 async function startMachine(): Promise<Machine> {
@@ -146,7 +146,7 @@ describe.concurrent('a run that is watched while its service is killed, stopped 
     const steps = Array.from({ length: 24 }, (_, index) => `- say: "m${index}"\n- sleep: 150ms`).join('\n');
     await machine.agent('talking', `${steps}\n- approve: { id: end, title: "Enough?" }`);
     const run = await machine.startRun('talking');
-    const follow = (): Started => machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait', '-o', 'ndjson']);
+    const follow = (): StartedProcess => machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait', '-o', 'ndjson']);
     const watchers = [follow(), follow()];
     for (const text of ['m3', 'm9']) {
       for (const watcher of watchers) await watcher.says(`"text_content":"${text}"`);

@@ -66,8 +66,8 @@ describe.concurrent('up, status, logs, down, reset', () => {
       { name: 'local', current: true, signed_in: true },
     ]);
     // Every file of the team page is in the bundle.
-    const shipped = path.join(import.meta.dirname, '../../src/service/page/team-page');
-    const files = (await readdir(shipped)).filter((name) => /\.(css|js|svg)$/.test(name)).map((name) => `page/${name}`);
+    const sourceFolder = path.join(import.meta.dirname, '../../src/service/page/team-page');
+    const files = (await readdir(sourceFolder)).filter((name) => /\.(css|js|svg)$/.test(name)).map((name) => `page/${name}`);
     for (const file of ['', ...files]) expect((await fetch(`${status.url}/${file}`)).status, file).toBe(200);
     const openResult = await machine.json<{ url: string; opened: boolean }>('local', 'open', '--no-browser');
     expect(openResult).toMatchObject({ opened: false, url: expect.stringContaining(`${status.url}/#code=`) });
@@ -90,9 +90,9 @@ describe.concurrent('up, status, logs, down, reset', () => {
     // The data still exists at the next start, and is removed by reset.
     expect((await machine.aops('local', 'up')).code).toBe(0);
     expect((await machine.aops('agents', 'list', '--jq', '.data[].name')).stdout).toBe('kept\n');
-    const unconfirmed = await machine.aops('local', 'reset');
-    expect(unconfirmed).toMatchObject({ code: 2, stdout: '' });
-    expect(unconfirmed.stderr).toContain('--yes');
+    const unconfirmedResult = await machine.aops('local', 'reset');
+    expect(unconfirmedResult).toMatchObject({ code: 2, stdout: '' });
+    expect(unconfirmedResult.stderr).toContain('--yes');
     expect((await machine.json<Status>('local', 'status')).running).toBe(true);
     const { pid } = await machine.json<Status>('local', 'status');
     expect(await machine.aops('local', 'reset', '--yes')).toMatchObject({

@@ -5,7 +5,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { binary, type Finished, Machine } from '../support/machine.ts';
+import { binary, Machine, type ProcessResult } from '../support/machine.ts';
 import { afterTest } from '../support/temporary.ts';
 import { TokenEndpoint } from '../support/token-endpoint.ts';
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 const folder = (): string => path.join(machine.folder, 'cache', 'tokens');
 /** `auth token` only needs the token endpoint. */
-const ask = (): Promise<Finished> => machine.aops('auth', 'token');
+const ask = (): Promise<ProcessResult> => machine.aops('auth', 'token');
 /** Name of the lock of the token that `ask` needs. */
 const lockFile = (): string => {
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -31,14 +31,14 @@ const lockFile = (): string => {
   return path.join(folder(), `${name}.json.lock`);
 };
 
-function succeeded(results: Finished[], stdout: string): void {
+function expectSuccess(results: ProcessResult[], stdout: string): void {
   for (const result of results) expect(result).toEqual({ code: 0, stdout, stderr: '' });
 }
 
 describe('processes that need a token', () => {
   it('fetch one token for all', async () => {
     tokens.delay = 300;
-    succeeded(await Promise.all(Array.from({ length: 8 }, ask)), 'at_1_abcdefghijkl\n');
+    expectSuccess(await Promise.all(Array.from({ length: 8 }, ask)), 'at_1_abcdefghijkl\n');
     expect(tokens.forms).toHaveLength(1);
     expect(await readdir(folder())).toEqual([path.basename(lockFile(), '.lock')]);
   });
@@ -48,7 +48,7 @@ describe('processes that need a token', () => {
     await writeFile(lockFile(), 'dead', { mode: 0o600 });
     await utimes(lockFile(), new Date(0), new Date(0));
     tokens.delay = 200;
-    succeeded(await Promise.all(Array.from({ length: 4 }, ask)), 'at_1_abcdefghijkl\n');
+    expectSuccess(await Promise.all(Array.from({ length: 4 }, ask)), 'at_1_abcdefghijkl\n');
     expect(tokens.forms).toHaveLength(1);
     expect(await readdir(folder())).toEqual([path.basename(lockFile(), '.lock')]);
   });
@@ -62,7 +62,7 @@ describe('processes that need a token', () => {
     // As if the time had passed after which no process can hold it.
     await utimes(lockFile(), new Date(0), new Date(0));
     tokens.delay = 0;
-    succeeded([await ask()], 'at_2_abcdefghijkl\n');
+    expectSuccess([await ask()], 'at_2_abcdefghijkl\n');
   });
 
   it('all fail when it is refused, without revealing the secret', async () => {

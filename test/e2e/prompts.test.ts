@@ -171,7 +171,7 @@ describe('a text that a person wrote', () => {
     const before = watch.raw;
     proxy.goDown();
     // The second failure is reported.
-    await eventually('the service was tried a few times', () => proxy.refused >= 4);
+    await eventually('the service was tried a few times', () => proxy.refusedCount >= 4);
     expect(watch.raw).toBe(before);
     proxy.up = true;
     await writeFile(release, '');

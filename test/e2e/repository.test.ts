@@ -42,8 +42,8 @@ it('lets ten concurrent runs work on one repository, survives a restore, and bri
   expect((await machine.aops('sandbox', 'diff', runs[3] as string)).stdout).toBe(diffs[3]);
 
   for (const [number, run] of runs.entries()) {
-    const applied = await machine.aops('sandbox', 'apply', run, '--to', 'shop', '--json');
-    expect(applied).toMatchObject({ code: 0 });
+    const applyResult = await machine.aops('sandbox', 'apply', run, '--to', 'shop', '--json');
+    expect(applyResult).toMatchObject({ code: 0 });
     await shop.git('commit', '--quiet', '--message', `Apply ${number}`);
   }
   expect(await readFile(path.join(shop.folder, 'list.txt'), 'utf8')).toBe(numbers.map((number) => `${number} done\n\n\n\n`).join(''));

@@ -3,13 +3,13 @@ import { cp, readdir, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { kill, Machine, project, type Started } from '../support/machine.ts';
+import { kill, Machine, project, type StartedProcess } from '../support/machine.ts';
 
 /** A service in the foreground, and its URL. */
-const startServing = (machine: Machine, ...flags: string[]): Promise<Started & { url: string }> =>
+const startServing = (machine: Machine, ...flags: string[]): Promise<StartedProcess & { url: string }> =>
   listening(machine.start('aops', ['serve', ...flags]));
 
-async function listening(serverProcess: Started): Promise<Started & { url: string }> {
+async function listening(serverProcess: StartedProcess): Promise<StartedProcess & { url: string }> {
   let log = '';
   serverProcess.child.stderr?.on('data', (chunk) => {
     log += String(chunk);

@@ -14,17 +14,17 @@ it('repeats an interrupted delivery with the same ID after it was killed and sta
   await machine.json('local', 'up');
   const { id } = await machine.json<{ id: string }>('webhooks', 'create', hook.url, '--event', 'run.completed');
   await machine.startRun(await machine.agent('hello', '- say: hello'));
-  await eventually('the first attempt', () => hook.received.length === 1);
+  await eventually('the first attempt', () => hook.deliveries.length === 1);
   kill((await machine.servicePid()) as number, 'SIGKILL');
   await machine.json('local', 'up');
-  await eventually('another attempt', () => hook.received.length === 2);
-  const [first, second] = hook.received;
+  await eventually('another attempt', () => hook.deliveries.length === 2);
+  const [first, second] = hook.deliveries;
   expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
   expect(second?.body).toEqual(first?.body);
-  const delivered = await eventually('it is delivered', async () => {
+  const deliveredEvent = await eventually('it is delivered', async () => {
     const { data } = await machine.json<{ data: { status: string; attempt_count: number }[] }>('webhooks', 'deliveries', '--webhook', id);
     return data[0]?.status === 'delivered' && data;
   });
   // The interrupted attempt has left no trace, but its event has.
-  expect(delivered).toMatchObject([{ attempt_count: 1 }]);
+  expect(deliveredEvent).toMatchObject([{ attempt_count: 1 }]);
 });

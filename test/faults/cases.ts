@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import type { AopsError } from '../../src/base/errors.ts';
 import type { Dispatcher } from '../../src/base/undici.ts';
 import { Client, type ClientEvent, type ClientOptions } from '../../src/client/client.ts';
-import { newClient, scripted, type WaitClock } from '../client/harness.ts';
+import { newClient, scriptedServer, type WaitClock } from '../client/harness.ts';
 import { eventually } from '../support/eventually.ts';
 import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
 import { afterTest, temporaryFolder } from '../support/temporary.ts';
@@ -36,9 +36,9 @@ export interface RequestOutcome {
   /** The number of different keys. */
   distinctKeys: number;
   /** Every wait, in milliseconds. */
-  waits: number[];
+  waitTimes: number[];
   /** The total time that passed, in milliseconds. */
-  elapsed: number;
+  elapsedTime: number;
   events: ClientEvent[];
   client: Client;
   clock: WaitClock;
@@ -57,7 +57,7 @@ export async function outcomeOf(
   options: Options = {},
   make?: (options: ClientOptions) => Client,
 ): Promise<RequestOutcome> {
-  const server = Array.isArray(steps) ? await scripted(...(steps as Step[])) : (steps as RawServer);
+  const server = Array.isArray(steps) ? await scriptedServer(...(steps as Step[])) : (steps as RawServer);
   return outcomeAt(ask, server.url, server, options, make);
 }
 
@@ -86,8 +86,8 @@ export async function outcomeAt(
     attempts: server?.requests.length ?? 0,
     keys,
     distinctKeys: new Set(keys).size,
-    waits: clock.waits,
-    elapsed: clock.now() - startedAt,
+    waitTimes: clock.waitTimes,
+    elapsedTime: clock.now() - startedAt,
     events,
     client,
     clock,

@@ -1,7 +1,7 @@
 /** Keys, credentials, redirects and Ctrl-C, by their numbers in the list of faults that the core must handle. */
 import { describe, expect, it } from 'vitest';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
-import { newClient, scripted } from '../client/harness.ts';
+import { newClient, scriptedServer } from '../client/harness.ts';
 import { Gate } from '../service/helpers/runtime.ts';
 import { eventually } from '../support/eventually.ts';
 import { runPromptly } from '../support/promptly.ts';
@@ -16,17 +16,17 @@ describe('a key', () => {
 
   it('409 in-progress twice, then 201 replayed', async () => {
     const result = await outcomeOf(change, [running(), running({ 'retry-after': '1' }), replay]);
-    expect(result).toMatchObject({ exit: 0, attempts: 3, distinctKeys: 1, waits: [250, 1050] });
+    expect(result).toMatchObject({ exit: 0, attempts: 3, distinctKeys: 1, waitTimes: [250, 1050] });
   });
 
   it('409 business conflict', async () => {
     const conflict = json(409, { error: 'conflict', message: 'It has ended.' });
-    expect(await outcomeOf(change, [conflict])).toMatchObject({ exit: 6, message: 'It has ended.', attempts: 1, waits: [] });
+    expect(await outcomeOf(change, [conflict])).toMatchObject({ exit: 6, message: 'It has ended.', attempts: 1, waitTimes: [] });
   });
 
   it.each([429, 401])('a stored %i that is replayed: one fresh key, once', async (status) => {
     expect(await outcomeOf(change, [storedAnswer(status, 'refused'), creation])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 2 });
-    const hopelessServer = (await scripted()).always(storedAnswer(status, 'refused'));
+    const hopelessServer = (await scriptedServer()).always(storedAnswer(status, 'refused'));
     expect(await outcomeOf(change, hopelessServer)).toMatchObject({ exit: status === 429 ? 7 : 4, attempts: 2, distinctKeys: 2 });
   });
 
@@ -85,18 +85,18 @@ describe('a credential', () => {
   };
 
   it('401 with a token, and a new one works: same key', async () => {
-    const server = await scripted(refusal, creation);
+    const server = await scriptedServer(refusal, creation);
     expect(await outcomeOf(change, server, { credential: renewable(['old', 'new']) })).toMatchObject({
       exit: 0,
       attempts: 2,
       distinctKeys: 1,
-      waits: [],
+      waitTimes: [],
     });
     expect(server.header('authorization')).toEqual(['Bearer old', 'Bearer new']);
   });
 
   it('401 again after the refresh', async () => {
-    const server = (await scripted()).always(refusal);
+    const server = (await scriptedServer()).always(refusal);
     expect(await outcomeOf(change, server, { credential: renewable(['old', 'new', 'newer']) })).toMatchObject({
       exit: 4,
       message: 'No.',
@@ -105,13 +105,13 @@ describe('a credential', () => {
   });
 
   it('static key 401: no retry', async () => {
-    expect(await outcomeOf(change, [refusal])).toMatchObject({ exit: 4, message: 'No.', attempts: 1, waits: [] });
+    expect(await outcomeOf(change, [refusal])).toMatchObject({ exit: 4, message: 'No.', attempts: 1, waitTimes: [] });
   });
 });
 
 describe('a redirect', () => {
   it.each([301, 302, 303, 307, 308])('%i is not followed', async (status) => {
-    const otherServer = await scripted(success);
+    const otherServer = await scriptedServer(success);
     const targets = [
       `${otherServer.url}/v2/x`,
       otherServer.url.replace('http://', 'http://user:pass@'),
@@ -143,7 +143,7 @@ describe('Ctrl-C', () => {
   it.each(phases)('abort in %s', async (phase, steps, open) => {
     const sockets = connectionsUsed();
     for (const ask of [readRun, change]) {
-      const server = await scripted(...steps);
+      const server = await scriptedServer(...steps);
       const controller = new AbortController();
       const { client, events } = newClient(server.url, { hold: true, signal: controller.signal });
       const pendingFailure = ask(client).catch((error: AopsError) => error);
@@ -167,7 +167,7 @@ describe('Ctrl-C', () => {
   it.each(phases)('the end of the client in %s', async (phase, steps) => {
     const sockets = connectionsUsed();
     for (const ask of [readRun, change]) {
-      const server = await scripted(...steps);
+      const server = await scriptedServer(...steps);
       const { client, events } = newClient(server.url, { hold: true });
       const pendingMessage = ask(client).catch((error: Error) => error.message);
       await server.until(({ requests }) => requests.length === 1);
@@ -183,7 +183,7 @@ describe('Ctrl-C', () => {
   });
 
   it('abort while connecting or fetching a token: nothing was sent, and the outcome is certain', async () => {
-    const server = await scripted();
+    const server = await scriptedServer();
     const tls = server.url.replace('http:', 'https:');
     const requestGate = new Gate();
     const hanging = {

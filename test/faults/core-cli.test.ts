@@ -1,6 +1,6 @@
 /** Faults with an effect that users see, through the real command line: exit code, both streams, and the requests. */
 import { describe, expect, it } from 'vitest';
-import { scripted } from '../client/harness.ts';
+import { scriptedServer } from '../client/harness.ts';
 import { eventually } from '../support/eventually.ts';
 import { closedPort } from '../support/ports.ts';
 import { runPromptly } from '../support/promptly.ts';
@@ -36,7 +36,7 @@ describe('aops', () => {
   });
 
   it('a lost answer is recovered with the same key, and reported once', async () => {
-    const server = await scripted(noAnswer('close'), noAnswer('reset'), replay);
+    const server = await scriptedServer(noAnswer('close'), noAnswer('reset'), replay);
     const { code, stdout } = await cli(server, [...stop, '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ success: true });
@@ -44,7 +44,7 @@ describe('aops', () => {
   });
 
   it('a truncated answer is never printed', async () => {
-    const server = await scripted(partial(200, 100, '{"run":{"id":"half', 'close'), completedRun);
+    const server = await scriptedServer(partial(200, 100, '{"run":{"id":"half', 'close'), completedRun);
     const { code, stdout, stderr } = await cli(server, [...get, '--json']);
     expect(code).toBe(0);
     expect(stdout).toContain('completed');
@@ -53,7 +53,7 @@ describe('aops', () => {
 
   it('valid JSON of another shape: reported clearly, not dumped', async () => {
     for (const body of ['[]', '{"password":"hunter2"}']) {
-      const { code, stdout, stderr } = await cli(await scripted(answer(200, body, jsonType)), get);
+      const { code, stdout, stderr } = await cli(await scriptedServer(answer(200, body, jsonType)), get);
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toContain('error: The service answered 200 without the');
       expect(stderr).not.toContain('hunter2');
@@ -61,7 +61,7 @@ describe('aops', () => {
   });
 
   it('an HTML error page: the status, not the page', async () => {
-    const server = await scripted(answer(404, '<html>\u001b[31mnginx</html>', { 'content-type': 'text/html' }));
+    const server = await scriptedServer(answer(404, '<html>\u001b[31mnginx</html>', { 'content-type': 'text/html' }));
     const { code, stdout, stderr } = await cli(server, get);
     expect([code, stdout]).toEqual([3, '']);
     expect(stderr).toContain('The service answered 404 without a readable error.');
@@ -69,7 +69,7 @@ describe('aops', () => {
   });
 
   it('always 500 for a change: exit 13, the key, and how to settle it', async () => {
-    const server = (await scripted()).always(busyAnswer);
+    const server = (await scriptedServer()).always(busyAnswer);
     const { code, stdout, stderr } = await cli(server, [...stop, '--json']);
     const [key] = server.header('idempotency-key');
     expect([code, stdout, server.requests.length]).toEqual([13, '', 4]);
@@ -83,7 +83,7 @@ describe('aops', () => {
   });
 
   it('Retry-After: 3600: exit 7 immediately, with the time', async () => {
-    const server = await scripted(json(429, { error: 'rate_limited', message: 'Slow down.' }, { 'retry-after': '3600' }));
+    const server = await scriptedServer(json(429, { error: 'rate_limited', message: 'Slow down.' }, { 'retry-after': '3600' }));
     const { code, stderr } = await cli(server, [...get, '--json']);
     expect([code, server.requests.length]).toEqual([7, 1]);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'rate_limited', exit: 7, retry_after_seconds: 3600 } });
@@ -94,20 +94,20 @@ describe('aops', () => {
     ['json', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
     ['ndjson', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
   ])('a wait is one line on stderr with -o %s', async (format, line) => {
-    const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '0.4' }), completedRun);
+    const server = await scriptedServer(json(429, { error: 'rate_limited' }, { 'retry-after': '0.4' }), completedRun);
     const { code, stderr } = await cli(server, [...get, '-o', format]);
     expect(code).toBe(0);
     expect(stderr).toMatch(line);
   });
 
   it('a conflict is final', async () => {
-    const server = await scripted(json(409, { error: 'conflict', message: 'It has ended.' }));
+    const server = await scriptedServer(json(409, { error: 'conflict', message: 'It has ended.' }));
     expect(await cli(server, stop)).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('error: It has ended.') });
     expect(server.requests).toHaveLength(1);
   });
 
   it("a stored refusal for the user's key is shown as a stored one", async () => {
-    const server = await scripted(json(404, { error: 'run_not_found', message: 'No run.' }, { 'idempotency-replayed': 'true' }));
+    const server = await scriptedServer(json(404, { error: 'run_not_found', message: 'No run.' }, { 'idempotency-replayed': 'true' }));
     const { code, stderr } = await cli(server, [...stop, '--idempotency-key', 'mine']);
     expect(code).toBe(3);
     expect(stderr).toContain('No run.');
@@ -116,14 +116,14 @@ describe('aops', () => {
   });
 
   it("a stored success for the user's key is reported without a new change", async () => {
-    const { code, stderr } = await cli(await scripted(replay), [...stop, '--idempotency-key', 'mine']);
+    const { code, stderr } = await cli(await scriptedServer(replay), [...stop, '--idempotency-key', 'mine']);
     expect(code).toBe(0);
     expect(stderr).toContain('The key mine was used before, so nothing was changed now');
   });
 
   it('an invalid key is rejected locally, and never shown', async () => {
     for (const key of ['a b-secret', 'sk\nsecret', 'k'.repeat(256), 'schlüssel-secret']) {
-      const server = await scripted();
+      const server = await scriptedServer();
       const { code, stdout, stderr } = await cli(server, [...stop, '--idempotency-key', key]);
       expect([code, stdout, server.connections]).toEqual([2, '', 0]);
       expect(stderr).not.toContain(key);
@@ -131,15 +131,15 @@ describe('aops', () => {
   });
 
   it('a rejected API key: exit 4 after one request', async () => {
-    const server = await scripted(json(401, { error: 'unauthorized', message: 'The token is not valid.' }));
+    const server = await scriptedServer(json(401, { error: 'unauthorized', message: 'The token is not valid.' }));
     const { code, stderr } = await cli(server, stop);
     expect([code, server.requests.length]).toEqual([4, 1]);
     expect(stderr).toContain('hint: Correct AOPS_API_KEY');
   });
 
   it('a redirect is not followed, and its target receives nothing', async () => {
-    const otherServer = await scripted(success);
-    const server = await scripted(answer(307, '', { location: `${otherServer.url}/v2/x?token=abc` }));
+    const otherServer = await scriptedServer(success);
+    const server = await scriptedServer(answer(307, '', { location: `${otherServer.url}/v2/x?token=abc` }));
     const { code, stderr } = await cli(server, stop);
     expect([code, otherServer.connections]).toEqual([1, 0]);
     expect(stderr).toContain(otherServer.url);
@@ -147,7 +147,7 @@ describe('aops', () => {
   });
 
   it('a second Ctrl-C ends the process without waiting for anything', async () => {
-    const server = await scripted(noAnswer('stall'));
+    const server = await scriptedServer(noAnswer('stall'));
     let interrupt = (): void => undefined;
     const running = cli(server, stop, {
       onStart: (press) => {
@@ -167,7 +167,7 @@ describe('aops', () => {
     ['rate wait', json(429, { error: 'rate_limited' }, { 'retry-after': '30' }), 'Rate limited: waiting'],
     ['back-off', json(503, { error: 'unavailable' }, { 'retry-after': '30' }), 'Trying again in'],
   ] as [string, Step, string][])('Ctrl-C in %s: exit 130, and nothing stays open', async (_, step, message) => {
-    const server = await scripted(step);
+    const server = await scriptedServer(step);
     const sockets = connectionsUsed();
     let interrupt = (): void => undefined;
     let output = '';
@@ -198,19 +198,19 @@ describe('aops', () => {
     const run = json(200, { run: { id, status: evil, agent_id: evil, error: evil }, pending_human_request: null });
     const error = json(404, { error: evil, message: evil }, { 'x-request-id': 'a\tb' });
     for (const tty of [false, true]) {
-      const table = await cli(await scripted(run), get, { tty });
-      const failure = await cli(await scripted(error), get, { tty });
+      const table = await cli(await scriptedServer(run), get, { tty });
+      const failure = await cli(await scriptedServer(error), get, { tty });
       for (const text of [table.stdout, table.stderr, failure.stderr]) clean(text);
       expect([table.code, failure.code]).toEqual([0, 3]);
     }
-    const wholeResult = await cli(await scripted(run), [...get, '--json']);
+    const wholeResult = await cli(await scriptedServer(run), [...get, '--json']);
     expect(JSON.parse(wholeResult.stdout)).toMatchObject({ status: evil });
-    const failedResult = await cli(await scripted(error), [...get, '--json']);
+    const failedResult = await cli(await scriptedServer(error), [...get, '--json']);
     expect(JSON.parse(failedResult.stderr)).toMatchObject({ error: { code: evil } });
   });
 
   it('--debug traces every attempt, without the credential', async () => {
-    const server = await scripted(noAnswer('reset'), stopAnswer);
+    const server = await scriptedServer(noAnswer('reset'), stopAnswer);
     const { code, stderr } = await cli(server, [...stop, '--debug']);
     expect(code).toBe(0);
     expect(stderr).toContain('POST ');

@@ -1,7 +1,7 @@
 /** Rate limits, by their numbers in the list of faults that the core must handle. The service's clock is that of the harness, plus a skew. */
 import { describe, expect, it } from 'vitest';
 import { bearerCredential } from '../../src/client/access/credential.ts';
-import { newClient, scripted, type WaitClock } from '../client/harness.ts';
+import { newClient, scriptedServer, type WaitClock } from '../client/harness.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Ask, change, creation, outcomeOf, readRun, run, success } from './cases.ts';
 import { json, type RawServer, reply } from './raw-server.ts';
@@ -29,28 +29,30 @@ describe('Retry-After', () => {
       expect(await outcomeOf(readRun, [unavailableAnswer({ 'retry-after': '2' }), success], { random: () => random })).toMatchObject({
         exit: 0,
         attempts: 2,
-        waits: [wait],
+        waitTimes: [wait],
       });
     }
   });
 
   it.each([-3_600_000, 0, 3_600_000])('429 with an HTTP date in Retry-After, local clock off by %i ms', async (skew) => {
     const step = rateLimitAnswer({ 'retry-after': date(skew + 10_000), date: date(skew) });
-    expect(await outcomeOf(change, [step, creation])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [10_500] });
+    expect(await outcomeOf(change, [step, creation])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waitTimes: [10_500] });
   });
 
   it.each([
     ['RFC 850', 'Saturday, 18-Jul-26 09:00:10 GMT'],
     ['asctime', 'Sat Jul 18 09:00:10 2026'],
   ])('the obsolete format %s', async (_, value) => {
-    expect(await outcomeOf(readRun, [rateLimitAnswer({ 'retry-after': value, date: date() }), success])).toMatchObject({ waits: [10_500] });
+    expect(await outcomeOf(readRun, [rateLimitAnswer({ 'retry-after': value, date: date() }), success])).toMatchObject({
+      waitTimes: [10_500],
+    });
   });
 
   it.each(['garbage', 'later 1', '-5', '1e20', '99999999999', '', ' ', '0x10', 'NaN', 'Infinity', date(-60_000), '2026-07-18'])(
     'Retry-After: %j is a back-off of our own',
     async (value) => {
       const result = await outcomeOf(readRun, [rateLimitAnswer({ 'retry-after': value, date: date() }), success]);
-      expect(result).toMatchObject({ exit: 0, attempts: 2, waits: [525] });
+      expect(result).toMatchObject({ exit: 0, attempts: 2, waitTimes: [525] });
     },
   );
 
@@ -59,7 +61,7 @@ describe('Retry-After', () => {
     ['duplicated', { 'retry-after': ['4', '60'] }, 4_200],
     ['duplicated in one line', { 'retry-after': '4, 60' }, 4_200],
   ])('Retry-After: %s', async (_, headers, wait) => {
-    expect(await outcomeOf(readRun, [rateLimitAnswer(headers), success])).toMatchObject({ exit: 0, attempts: 2, waits: [wait] });
+    expect(await outcomeOf(readRun, [rateLimitAnswer(headers), success])).toMatchObject({ exit: 0, attempts: 2, waitTimes: [wait] });
   });
 
   it('Retry-After: 3600 does not sleep, and never retries early', async () => {
@@ -68,25 +70,25 @@ describe('Retry-After', () => {
       expect(result).toMatchObject({
         exit: 7,
         attempts: 1,
-        waits: [],
+        waitTimes: [],
         error: { code: 'rate_limited', details: { retry_after_seconds: 3600 } },
       });
       expect(result.hint).toContain('--max-wait 3601s');
     }
-    expect(await outcomeOf(readRun, [unavailableAnswer({ 'retry-after': '3600' })])).toMatchObject({ exit: 8, attempts: 1, waits: [] });
+    expect(await outcomeOf(readRun, [unavailableAnswer({ 'retry-after': '3600' })])).toMatchObject({ exit: 8, attempts: 1, waitTimes: [] });
   });
 
   it('Retry-After beyond the deadline fails immediately, and reports the wait', async () => {
     const result = await outcomeOf(readRun, [rateLimitAnswer({ 'retry-after': '30' })], { deadline: now + 10_000 });
-    expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [], error: { code: 'timeout', details: { retry_after_seconds: 32 } } });
+    expect(result).toMatchObject({ exit: 9, attempts: 1, waitTimes: [], error: { code: 'timeout', details: { retry_after_seconds: 32 } } });
     expect(result.message).toBe(
       'The command cannot finish in time: the rate limit is used up. The next attempt would be in 31s, but --timeout leaves only 10s.',
     );
   });
 
   it('429 without headers backs off and ends', async () => {
-    const result = await outcomeOf(change, (await scripted()).always(rateLimitAnswer()));
-    expect(result).toMatchObject({ exit: 7, message: 'Slow down.', attempts: 4, distinctKeys: 1, waits: [525, 1050, 2100] });
+    const result = await outcomeOf(change, (await scriptedServer()).always(rateLimitAnswer()));
+    expect(result).toMatchObject({ exit: 7, message: 'Slow down.', attempts: 4, distinctKeys: 1, waitTimes: [525, 1050, 2100] });
   });
 });
 
@@ -96,7 +98,7 @@ describe('the gate', () => {
 
   it('Remaining: 0 on a 200 delays the next request, although nothing failed', async () => {
     const result = await outcomeOf(askTwice, [usedUp(), success]);
-    expect(result).toMatchObject({ exit: 0, attempts: 2, waits: [6_300] });
+    expect(result).toMatchObject({ exit: 0, attempts: 2, waitTimes: [6_300] });
     expect(result.events.filter(({ type }) => type.startsWith('rate_limit'))).toEqual([
       { type: 'rate_limit.waiting', waitMilliseconds: 6_300 },
       { type: 'rate_limit.resumed' },
@@ -104,16 +106,16 @@ describe('the gate', () => {
   });
 
   it.each([-600_000, 600_000])('the same with the local clock off by %i ms', async (skew) => {
-    expect(await outcomeOf(askTwice, [usedUp(skew), success])).toMatchObject({ exit: 0, attempts: 2, waits: [6_300] });
+    expect(await outcomeOf(askTwice, [usedUp(skew), success])).toMatchObject({ exit: 0, attempts: 2, waitTimes: [6_300] });
   });
 
   it('without Date the local clock is used, plus one second', async () => {
     const step = successWith({ 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(5_000) });
-    expect(await outcomeOf(askTwice, [step, success])).toMatchObject({ waits: [7_350] });
+    expect(await outcomeOf(askTwice, [step, success])).toMatchObject({ waitTimes: [7_350] });
   });
 
   it('setting the clock during a wait changes nothing', async () => {
-    const server = await scripted(usedUp(), success);
+    const server = await scriptedServer(usedUp(), success);
     const { client, clock } = newClient(server.url, { hold: true });
     let set = 0;
     const wall = clock.now.bind(clock);
@@ -141,13 +143,13 @@ describe('the gate', () => {
     ['years away', { 'ratelimit-reset': seconds(5e10) }, []],
     ['right, but Remaining is not', { 'ratelimit-reset': seconds(5_000), 'ratelimit-remaining': '-1' }, []],
     ['right, but Limit is not', { 'ratelimit-reset': seconds(5_000), 'ratelimit-limit': 'many' }, []],
-  ])('Reset %s', async (_, headers, waits) => {
+  ])('Reset %s', async (_, headers, waitTimes) => {
     const step = successWith({ 'ratelimit-remaining': '0', 'ratelimit-limit': '100', date: date(), ...headers });
-    expect(await outcomeOf(askTwice, [step, success])).toMatchObject({ exit: 0, attempts: 2, waits });
+    expect(await outcomeOf(askTwice, [step, success])).toMatchObject({ exit: 0, attempts: 2, waitTimes });
   });
 
   it('a 429 although Remaining is positive closes the gate for all requests', async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       rateLimitAnswer({ 'retry-after': '3', 'ratelimit-remaining': '7', 'ratelimit-reset': seconds(60_000), date: date() }),
     );
     server.always(success);
@@ -197,7 +199,11 @@ describe('the gate', () => {
   });
 
   /** A service with a fixed window: a number of requests per ten seconds. */
-  function serveWindow(server: RawServer, clock: () => WaitClock, limit: number): { refused: () => number; windows: Map<string, number> } {
+  function serveWindow(
+    server: RawServer,
+    clock: () => WaitClock,
+    limit: number,
+  ): { refusalCount: () => number; windows: Map<string, number> } {
     const windows = new Map<string, number>();
     let refusals = 0;
     server.always(
@@ -218,15 +224,15 @@ describe('the gate', () => {
         return rateLimitAnswer({ ...limitHeaders, 'retry-after': '10' });
       }),
     );
-    return { refused: () => refusals, windows };
+    return { refusalCount: () => refusals, windows };
   }
 
   it('20 concurrent requests, limit 5: never more than 5 in a window, and no 429', async () => {
-    const server = await scripted();
+    const server = await scriptedServer();
     const { client, clock, events } = newClient(server.url);
-    const { refused, windows } = serveWindow(server, () => clock, 5);
+    const { refusalCount, windows } = serveWindow(server, () => clock, 5);
     await Promise.all(Array.from({ length: 20 }, () => readRun(client)));
-    expect(refused()).toBe(0);
+    expect(refusalCount()).toBe(0);
     expect([...windows.values()]).toEqual([5, 5, 5, 5]);
     // Reported once for each wait, not once for each request.
     expect(events.filter(({ type }) => type === 'rate_limit.waiting')).toHaveLength(3);
@@ -234,17 +240,17 @@ describe('the gate', () => {
   });
 
   it('after a 429 one request goes ahead before the others', async () => {
-    const server = await scripted(rateLimitAnswer({ 'retry-after': '1' }), rateLimitAnswer({ 'retry-after': '1' }));
+    const server = await scriptedServer(rateLimitAnswer({ 'retry-after': '1' }), rateLimitAnswer({ 'retry-after': '1' }));
     server.always(success);
     const { client, clock } = newClient(server.url);
     await Promise.all(Array.from({ length: 10 }, () => readRun(client)));
     // If all of them had been sent at the same time, the second 429 would have affected nine more.
-    expect(clock.waits).toHaveLength(2);
+    expect(clock.waitTimes).toHaveLength(2);
     expect(server.requests).toHaveLength(12);
   });
 
   it('two credentials in parallel: a limited one does not delay the other', async () => {
-    const server = await scripted();
+    const server = await scriptedServer();
     const firstClient = newClient(server.url, { credential: bearerCredential('one'), hold: true });
     serveWindow(server, () => firstClient.clock, 1);
     const otherHarness = newClient(server.url, { credential: bearerCredential('other') });

@@ -5,7 +5,7 @@ import type { AopsError } from '../../src/base/errors.ts';
 import { Agent } from '../../src/base/undici.ts';
 import type { Client } from '../../src/client/client.ts';
 import { RetryBudget } from '../../src/client/retry-budget.ts';
-import { newClient, scripted } from '../client/harness.ts';
+import { newClient, scriptedServer } from '../client/harness.ts';
 import { closedPort } from '../support/ports.ts';
 import { afterTest } from '../support/temporary.ts';
 import { type CertificateName, startHttps } from '../support/tls.ts';
@@ -50,7 +50,7 @@ describe('connecting', () => {
     };
     const result = await outcomeAt(change, `http://127.0.0.1:${port}`, undefined, { credential: { authorization } });
     afterTest(async () => server?.close());
-    expect(result).toMatchObject({ exit: 0, value: { run }, waits: [250, 500], elapsed: 750 });
+    expect(result).toMatchObject({ exit: 0, value: { run }, waitTimes: [250, 500], elapsedTime: 750 });
     expect(server?.requests).toHaveLength(1);
   });
 
@@ -58,7 +58,11 @@ describe('connecting', () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     for (const ask of [readRun, change]) {
       const result = await outcomeAt(ask, url, undefined);
-      expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: `Could not reach ${url}: the connection was refused.` });
+      expect(result).toMatchObject({
+        exit: 8,
+        waitTimes: [250, 500, 1000],
+        message: `Could not reach ${url}: the connection was refused.`,
+      });
     }
   });
 
@@ -68,7 +72,7 @@ describe('connecting', () => {
     const result = await outcomeAt(readRun, url, undefined, { deadline });
     expect(result).toMatchObject({
       exit: 9,
-      waits: [250, 500],
+      waitTimes: [250, 500],
       message:
         'The command cannot finish in time: the connection was refused. The next attempt would be in 1s, but --timeout leaves only 250ms.',
     });
@@ -78,19 +82,19 @@ describe('connecting', () => {
     const result = await outcomeAt(change, 'http://agents.invalid', undefined, {}, lookupFails('ENOTFOUND'));
     expect(result).toMatchObject({
       exit: 8,
-      waits: [250],
+      waitTimes: [250],
       message: 'Could not reach http://agents.invalid: the host name could not be found.',
     });
   });
 
   it('DNS EAI_AGAIN is retried', async () => {
     const result = await outcomeAt(change, 'http://agents.invalid', undefined, {}, lookupFails('EAI_AGAIN'));
-    expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: expect.stringContaining('http://agents.invalid') });
+    expect(result).toMatchObject({ exit: 8, waitTimes: [250, 500, 1000], message: expect.stringContaining('http://agents.invalid') });
   });
 
   it('SYN packets that are dropped: the change was certainly not sent', async () => {
     const result = await outcomeAt(change, 'http://192.0.2.1', undefined, {}, neverConnects('UND_ERR_CONNECT_TIMEOUT'));
-    expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: expect.stringContaining('could not be made in time') });
+    expect(result).toMatchObject({ exit: 8, waitTimes: [250, 500, 1000], message: expect.stringContaining('could not be made in time') });
   });
 
   it('a connection that is never established ends with the attempt, and the outcome is certain', async () => {
@@ -119,7 +123,7 @@ describe('connecting', () => {
       const result = await outcomeAt(change, `https://127.0.0.1:${server.port}`, undefined, { network: trustingNetwork });
       expect(result).toMatchObject({
         exit: 8,
-        waits: [],
+        waitTimes: [],
         message: expect.stringContaining(reason),
         hint: expect.stringContaining('--ca-file'),
       });
@@ -133,7 +137,7 @@ describe('connecting', () => {
     afterTest(() => new Promise((resolve) => server.close(resolve)));
     const { port } = server.address() as { port: number };
     const result = await outcomeAt(change, `https://127.0.0.1:${port}`, undefined);
-    expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000] });
+    expect(result).toMatchObject({ exit: 8, waitTimes: [250, 500, 1000] });
   });
 
   it('TLS: plain HTTP to a service that uses TLS', async () => {
@@ -144,7 +148,12 @@ describe('connecting', () => {
   });
 
   it('the connection closes before the response headers of a keyed write', async () => {
-    expect(await outcomeOf(change, [noAnswer('close'), creation])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [250] });
+    expect(await outcomeOf(change, [noAnswer('close'), creation])).toMatchObject({
+      exit: 0,
+      attempts: 2,
+      distinctKeys: 1,
+      waitTimes: [250],
+    });
   });
 
   it('the connection closes as soon as the headers of a keyed write were read', async () => {
@@ -152,7 +161,7 @@ describe('connecting', () => {
   });
 
   it('a used connection that turns out closed gets one more attempt immediately, in addition to the retries', async () => {
-    const server = await scripted(success, noAnswer('close'), noAnswer('close'), noAnswer('close'), noAnswer('close'), creation);
+    const server = await scriptedServer(success, noAnswer('close'), noAnswer('close'), noAnswer('close'), noAnswer('close'), creation);
     const ask = async (client: Client): Promise<unknown> => {
       await readRun(client);
       // The connection can be reused a moment after the answer.
@@ -161,23 +170,23 @@ describe('connecting', () => {
     };
     const result = await outcomeOf(ask, server);
     // The read, the attempt on its connection, the immediate one, and three retries.
-    expect(result).toMatchObject({ exit: 0, attempts: 6, waits: [0, 250, 500, 1000] });
+    expect(result).toMatchObject({ exit: 0, attempts: 6, waitTimes: [0, 250, 500, 1000] });
     expect(new Set(result.keys.slice(1)).size).toBe(1);
   });
 
   it('a new connection gets no extra attempt', async () => {
-    const server = (await scripted()).always(noAnswer('close'));
-    expect(await outcomeOf(change, server)).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000] });
+    const server = (await scriptedServer()).always(noAnswer('close'));
+    expect(await outcomeOf(change, server)).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1, waitTimes: [250, 500, 1000] });
   });
 
   it('a reset after the complete request, which the service had carried out already', async () => {
     const result = await outcomeOf(change, [noAnswer('reset'), replay]);
-    expect(result).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1, waits: [250] });
+    expect(result).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1, waitTimes: [250] });
     expect(result.events.some(({ type }) => type === 'replayed')).toBe(false);
   });
 
   it('endless resets leave the outcome unknown', async () => {
-    const result = await outcomeOf(change, (await scripted()).always(noAnswer('reset')));
+    const result = await outcomeOf(change, (await scriptedServer()).always(noAnswer('reset')));
     expect(result).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1, hint: expect.stringContaining('--idempotency-key') });
     expect(result.hint).toContain(result.keys[0]);
   });
@@ -192,7 +201,7 @@ describe('an answer that does not arrive', () => {
   ];
   it.each(slowSteps)('%s', async (_, step, drip) => {
     for (const ask of [readRun, change]) {
-      const server = await scripted(step, ask === readRun ? success : creation);
+      const server = await scriptedServer(step, ask === readRun ? success : creation);
       let socket: { write(text: string): unknown } | undefined;
       server.onConnection = (connection) => {
         socket ??= connection;
@@ -222,20 +231,24 @@ describe('an answer that does not arrive', () => {
 });
 
 describe('an incomplete answer', () => {
-  const chunked = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
+  const chunkedAnswer = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
   const cutSteps: [string, Step][] = [
     ['Content-Length 100, 40 sent, FIN', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'close')],
     ['Content-Length 100, 40 sent, reset', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'reset')],
-    ['chunked, no final chunk', raw(`${chunked}8\r\n{"run":1\r\n`, 'close')],
-    ['chunked, cut in the size of a chunk', raw(`${chunked}8`, 'close')],
+    ['chunked, no final chunk', raw(`${chunkedAnswer}8\r\n{"run":1\r\n`, 'close')],
+    ['chunked, cut in the size of a chunk', raw(`${chunkedAnswer}8`, 'close')],
     ['close-delimited truncated JSON, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"run":', 'close')],
     ['nothing at all after the head, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n', 'close')],
   ];
   it.each(cutSteps)('%s', async (_, step) => {
-    expect(await outcomeOf(readRun, [step, success])).toMatchObject({ exit: 0, value: { run }, attempts: 2, waits: [250] });
+    expect(await outcomeOf(readRun, [step, success])).toMatchObject({ exit: 0, value: { run }, attempts: 2, waitTimes: [250] });
     // For a change, the replayed answer counts.
     expect(await outcomeOf(change, [step, replay])).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1 });
-    expect(await outcomeOf(change, (await scripted()).always(step))).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1 });
+    expect(await outcomeOf(change, (await scriptedServer()).always(step))).toMatchObject({
+      ...unknownOutcome,
+      attempts: 4,
+      distinctKeys: 1,
+    });
   });
 
   it('truncated, and the replay is a refusal', async () => {
@@ -270,12 +283,16 @@ describe('an answer of another kind', () => {
     ['UTF-16', answer(200, Buffer.from('\ufeff{"run":{}}', 'utf16le'), jsonType), 'the answer was not UTF-8'],
   ])('misencoded: %s', async (_, step, reason) => {
     expect(await outcomeOf(readRun, [step, success])).toMatchObject({ exit: 0, attempts: 2 });
-    expect(await outcomeOf(readRun, (await scripted()).always(step))).toMatchObject({
+    expect(await outcomeOf(readRun, (await scriptedServer()).always(step))).toMatchObject({
       exit: 8,
       attempts: 4,
       message: expect.stringContaining(reason),
     });
-    expect(await outcomeOf(change, (await scripted()).always(step))).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1 });
+    expect(await outcomeOf(change, (await scriptedServer()).always(step))).toMatchObject({
+      ...unknownOutcome,
+      attempts: 4,
+      distinctKeys: 1,
+    });
   });
 
   it.each<[string, Step, string]>([
@@ -304,7 +321,7 @@ describe('an answer of another kind', () => {
   });
 
   it('no encoding is requested', async () => {
-    const server = await scripted(success);
+    const server = await scriptedServer(success);
     await outcomeOf(readRun, server);
     expect(server.header('accept-encoding')).toEqual(['identity']);
   });
@@ -323,7 +340,7 @@ describe('an answer of another kind', () => {
   });
 
   it('10 GB on a JSON route, declared: rejected before it is read', async () => {
-    const server = await scripted(partial(200, 1e10, '{', 'stall'));
+    const server = await scriptedServer(partial(200, 1e10, '{', 'stall'));
     expect(await outcomeOf(readRun, server)).toMatchObject({
       exit: 1,
       attempts: 1,
@@ -334,7 +351,9 @@ describe('an answer of another kind', () => {
 
   it('10 GB on a JSON route, in chunks: cut at the limit', async () => {
     const piece = Buffer.alloc(1024 * 1024, ' ');
-    const server = await scripted(raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n', 'stall'));
+    const server = await scriptedServer(
+      raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n', 'stall'),
+    );
     let writtenCount = 0;
     server.onConnection = (socket) => {
       const writeMore = (): void => {
@@ -375,7 +394,7 @@ describe('an answer of another kind', () => {
   });
 
   it('an endless error body still reports the status', async () => {
-    const server = await scripted(partial(404, 1e10, ' '.repeat(2_000_000), 'stall'));
+    const server = await scriptedServer(partial(404, 1e10, ' '.repeat(2_000_000), 'stall'));
     expect(await outcomeOf(readRun, server)).toMatchObject({ exit: 3, attempts: 1 });
   });
 });
@@ -385,24 +404,24 @@ describe('an error status', () => {
     expect(await outcomeOf(readRun, [busyAnswer, unavailableAnswer, success])).toMatchObject({
       exit: 0,
       attempts: 3,
-      waits: [250, 500],
+      waitTimes: [250, 500],
       keys: [undefined, undefined, undefined],
     });
   });
 
   it('waits are within the bounds of the jitter', async () => {
-    for (const [random, waits] of [
+    for (const [random, waitTimes] of [
       [0, [25, 25, 25]],
       [0.999, [500, 999, 1998]],
     ] as const) {
-      const result = await outcomeOf(readRun, (await scripted()).always(busyAnswer), { random: () => random });
-      expect(result).toMatchObject({ exit: 8, message: 'Sorry.', attempts: 4, waits });
+      const result = await outcomeOf(readRun, (await scriptedServer()).always(busyAnswer), { random: () => random });
+      expect(result).toMatchObject({ exit: 8, message: 'Sorry.', attempts: 4, waitTimes });
     }
   });
 
   it('always 500 for a keyed write', async () => {
-    const result = await outcomeOf(change, (await scripted()).always(busyAnswer));
-    expect(result).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000], elapsed: 1750 });
+    const result = await outcomeOf(change, (await scriptedServer()).always(busyAnswer));
+    expect(result).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1, waitTimes: [250, 500, 1000], elapsedTime: 1750 });
     expect(result.hint).toContain(`--idempotency-key ${result.keys[0]}`);
     expect(result.error?.details).toMatchObject({ idempotency_key: result.keys[0] });
   });
@@ -410,13 +429,13 @@ describe('an error status', () => {
   it('500 on a keyed write, and a deadline before the next attempt', async () => {
     const deadline = Date.parse('2026-07-18T09:00:00.200Z');
     const result = await outcomeOf(change, [busyAnswer], { deadline });
-    expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [] });
+    expect(result).toMatchObject({ exit: 9, attempts: 1, waitTimes: [] });
     expect(result.message).toContain('The change may have been carried out.');
     expect(result.hint).toContain(`--idempotency-key ${result.keys[0]}`);
   });
 
   it('the budget of the process limits the retries of all requests', async () => {
-    const server = (await scripted()).always(busyAnswer);
+    const server = (await scriptedServer()).always(busyAnswer);
     const retryBudget = new RetryBudget();
     const ask = async (client: Client) => {
       for (let page = 0; page < 60; page += 1) await readRun(client).catch(() => undefined);

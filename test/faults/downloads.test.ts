@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile as put, readdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { scripted } from '../client/harness.ts';
+import { scriptedServer } from '../client/harness.ts';
 import { stopwatch } from '../support/promptly.ts';
 import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
@@ -52,7 +52,7 @@ async function fakeService(folders: Record<string, Entry[]>, files: Record<strin
       data: { sandboxStatus: 'running', path: place, isTextFile: text !== null, content: text, size, truncated: false, download_url: url },
     });
   };
-  return (await scripted()).always(reply(route));
+  return (await scriptedServer()).always(reply(route));
 }
 
 /** One file of ten bytes behind a signed URL. */
@@ -62,7 +62,7 @@ const oneFile = (storage: RawServer): Promise<RawServer> =>
     { '/workspace/a.bin': { url: `${storage.url}/a?signature=s3cr3t`, size: 10 } },
   );
 
-interface Pulled extends CliResult {
+interface PullResult extends CliResult {
   /** The contents of the target folder by path; links as `-> target`. */
   files: Record<string, string>;
 }
@@ -75,7 +75,7 @@ async function pull(
     argv = [],
     ...options
   }: CliOptions & { prepare?: (out: string, outsideFolder: string) => Promise<unknown>; argv?: string[] } = {},
-): Promise<Pulled> {
+): Promise<PullResult> {
   const folder = await temporaryFolder();
   const [out, outside] = [path.join(folder, 'out'), path.join(folder, 'outside')];
   await mkdir(out);
@@ -127,7 +127,7 @@ describe('a download', () => {
       [undefined, 'bytes=5-', undefined],
     ],
   ])('%s', async (_, steps, ranges) => {
-    const storage = await scripted(...steps);
+    const storage = await scriptedServer(...steps);
     const pullResult = await pull(await oneFile(storage));
     expect(pullResult).toMatchObject({ code: 0, stderr: '', files: { 'a.bin': '0123456789' } });
     expect(storage.header('range')).toEqual(ranges);
@@ -144,7 +144,7 @@ describe('a download', () => {
     ['that is redirected', answer(302, '', { location: 'http://127.0.0.1:1/' }), 'download_failed'],
     ['that is forbidden', answer(403, '<Error>s3cr3t</Error>'), 'download_failed'],
   ])('%s is an error', async (_, step, code) => {
-    const storage = (await scripted()).always(step);
+    const storage = (await scriptedServer()).always(step);
     const pullResult = await pull(await oneFile(storage), { argv: ['--json'] });
     expect(pullResult.files).toEqual({});
     expect(pullResult.code).not.toBe(0);
@@ -158,7 +158,7 @@ describe('a download', () => {
   });
 
   it('is interrupted by Ctrl-C', async () => {
-    const storage = await scripted(partial(200, 10, '01234', 'stall', tagHeaders));
+    const storage = await scriptedServer(partial(200, 10, '01234', 'stall', tagHeaders));
     const service = await oneFile(storage);
     let took = (): number => Number.NaN;
     const pullResult = await pull(service, {

@@ -27,7 +27,7 @@ export type Fault =
 /** An answer of the service. */
 export interface ServiceAnswer {
   status: number;
-  replayed: boolean;
+  isReplayed: boolean;
   body: string;
 }
 
@@ -40,7 +40,7 @@ export interface Plan {
 export class FaultProxy {
   /** By the value of the `user-agent` header. */
   readonly plans = new Map<string, Plan>();
-  readonly #truth = new Map<string, ServiceAnswer[]>();
+  readonly #answers = new Map<string, ServiceAnswer[]>();
   requests = 0;
   readonly #target: URL;
   readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 32 });
@@ -64,12 +64,12 @@ export class FaultProxy {
   }
 
   /** The service's answers to changes by the client with this `user-agent`. */
-  truthOf(client: string): ServiceAnswer[] {
-    return this.#truth.get(client) ?? [];
+  answersOf(client: string): ServiceAnswer[] {
+    return this.#answers.get(client) ?? [];
   }
 
   /** Resolves when the service has answered all requests that it received. */
-  async settled(): Promise<void> {
+  async whenSettled(): Promise<void> {
     while (this.#forwards.size > 0) await Promise.all(this.#forwards);
   }
 
@@ -91,13 +91,13 @@ export class FaultProxy {
         if (kind === 'head' && next?.kind !== 'reset-at-head') continue;
         plan?.faults.shift();
         this.requests += 1;
-        void this.#treat(socket, request, next ?? { kind: 'pass' }, plan);
+        void this.#applyFault(socket, request, next ?? { kind: 'pass' }, plan);
         if (kind === 'head') break;
       }
     });
   }
 
-  async #treat(socket: net.Socket, request: RecordedRequest, fault: Fault, plan: Plan | undefined): Promise<void> {
+  async #applyFault(socket: net.Socket, request: RecordedRequest, fault: Fault, plan: Plan | undefined): Promise<void> {
     switch (fault.kind) {
       case 'reset-at-head':
       case 'reset-before':
@@ -156,7 +156,7 @@ export class FaultProxy {
         response.on('end', () => {
           const content = Buffer.concat(chunks);
           const isReplayed = response.headers['idempotency-replayed'] === 'true';
-          this.#record(headers['user-agent'] ?? '', { status: response.statusCode ?? 0, replayed: isReplayed, body: content.toString() });
+          this.#record(headers['user-agent'] ?? '', { status: response.statusCode ?? 0, isReplayed, body: content.toString() });
           const lines = Object.entries(response.headers)
             .filter(([name]) => !['transfer-encoding', 'connection', 'keep-alive', 'content-length'].includes(name))
             .map(([name, value]) => `${name}: ${String(value)}\r\n`);
@@ -170,6 +170,6 @@ export class FaultProxy {
   }
 
   #record(client: string, answer: ServiceAnswer): void {
-    this.#truth.set(client, [...this.truthOf(client), answer]);
+    this.#answers.set(client, [...this.answersOf(client), answer]);
   }
 }

@@ -148,15 +148,15 @@ describe('a thousand interleavings of faults', () => {
       for (const [number, { change, faults }] of queue) reports.push(await play(number, change, faults));
     };
     await Promise.all(Array.from({ length: workers }, work));
-    await proxy.settled();
+    await proxy.whenSettled();
     expect(reports).toHaveLength(interleavings);
 
     const made = await everythingMade();
     const tally = { done: 0, unknown: 0, refused: 0 };
     for (const report of reports) {
       const { change, name, id, error } = report;
-      const answers = proxy.truthOf(name);
-      const executions = answers.filter(({ status, replayed }) => status < 300 && !replayed);
+      const answers = proxy.answersOf(name);
+      const executions = answers.filter(({ status, isReplayed }) => status < 300 && !isReplayed);
       const details = JSON.stringify({ ...report, error: error?.message, answers });
       expect(executions.length, details).toBeLessThanOrEqual(1);
       expect(made.get(name) ?? executions.length, details).toBe(executions.length);
@@ -187,7 +187,7 @@ describe('a thousand interleavings of faults', () => {
       proxy.plans.set(report.name, { faults: [], losePatience: () => undefined });
       const id = await make(client, report.change, report.name);
       await client.close();
-      const executions = proxy.truthOf(report.name).filter(({ status, replayed }) => status < 300 && !replayed);
+      const executions = proxy.answersOf(report.name).filter(({ status, isReplayed }) => status < 300 && !isReplayed);
       expect(executions.map(({ body }) => idIn(report.change, body))).toEqual([id]);
     }
   });

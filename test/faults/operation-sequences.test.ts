@@ -62,10 +62,10 @@ const behaviours: Record<string, Behaviour> = {
 const words = ['done', ...Object.keys(behaviours)];
 
 /** The IDs of each kind so far. Those of deleted objects are kept, and requested too. */
-type Known = Record<string, string[]>;
+type KnownIds = Record<string, string[]>;
 
 class Player {
-  readonly known: Known = {};
+  readonly knownIds: KnownIds = {};
   readonly #random: () => number;
   readonly trail: string[] = [];
   #number = 0;
@@ -78,13 +78,13 @@ class Player {
   one = <Item>(items: readonly Item[]): Item => items[this.below(items.length)] as Item;
   /** An ID of that kind, preferably a new one; an unknown one if no such thing exists. */
   id(kind: string): string {
-    const ids = this.known[kind] ?? [];
+    const ids = this.knownIds[kind] ?? [];
     return ids.length === 0
       ? '00000000-0000-4000-8000-000000000000'
       : (ids[Math.max(0, ids.length - 1 - this.below(Math.min(ids.length, 8)))] as string);
   }
   note(kind: string, id: string | null | undefined): void {
-    if (typeof id === 'string') this.known[kind] = [...(this.known[kind] ?? []).slice(-50), id];
+    if (typeof id === 'string') this.knownIds[kind] = [...(this.knownIds[kind] ?? []).slice(-50), id];
   }
   name = (): string => `name ${++this.#number}`;
 }
@@ -181,7 +181,7 @@ const moves: Move[] = [
     4,
     async (p, api) =>
       call('respondToHumanRequest', () => ({
-        params: { run_id: p.known.asking?.at(-1) ?? p.id('run'), request_id: p.known.request?.at(-1) ?? p.id('run') },
+        params: { run_id: p.knownIds.asking?.at(-1) ?? p.id('run'), request_id: p.knownIds.request?.at(-1) ?? p.id('run') },
         body: { approved: p.below(2) === 0 },
       }))(p, api),
   ],
@@ -200,7 +200,8 @@ const moves: Move[] = [
   ],
   [
     2,
-    async (p, api) => (p.known.url === undefined ? call('listRuns', emptyInput)(p, api) : api.send('GET', new URL(p.id('url')).pathname)),
+    async (p, api) =>
+      p.knownIds.url === undefined ? call('listRuns', emptyInput)(p, api) : api.send('GET', new URL(p.id('url')).pathname),
   ],
   [
     2,
@@ -338,7 +339,7 @@ const moves: Move[] = [
       'createArtifact',
       withBody(emptyInput, (p) => ({
         message: 'title "Page"; runs by status',
-        ...(p.below(3) === 0 && p.known.connection ? { connection_ids: [p.id('connection')] } : {}),
+        ...(p.below(3) === 0 && p.knownIds.connection ? { connection_ids: [p.id('connection')] } : {}),
       })),
       (p, { artifact_id }: { artifact_id: string }) => p.note('artifact', artifact_id),
     ),

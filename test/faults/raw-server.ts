@@ -15,14 +15,14 @@ export interface RecordedRequest {
 }
 
 /** What happens after the bytes of a step are written. */
-export type Ending = 'keep' | 'close' | 'reset' | 'stall';
+export type StepEnding = 'keep' | 'close' | 'reset' | 'stall';
 
 /** One step of the script. */
 export interface Step {
   /** When it acts: as soon as the headers of a request are read, or after its body. */
   after: 'head' | 'request';
   bytes: (request: RecordedRequest) => Uint8Array | string;
-  ending: Ending;
+  ending: StepEnding;
 }
 
 const words: Record<number, string> = {
@@ -56,7 +56,7 @@ export function partial(
   status: number,
   length: number,
   body: string | Uint8Array,
-  ending: Ending,
+  ending: StepEnding,
   headers: Record<string, string> = {},
 ): Step {
   const start = head(status, { 'content-type': 'application/json', 'content-length': String(length), ...headers });
@@ -64,7 +64,7 @@ export function partial(
 }
 
 /** These bytes, unchanged. */
-export const raw = (bytes: Uint8Array | string, ending: Ending = 'keep'): Step => ({ after: 'request', bytes: () => bytes, ending });
+export const raw = (bytes: Uint8Array | string, ending: StepEnding = 'keep'): Step => ({ after: 'request', bytes: () => bytes, ending });
 
 /** An answer that depends on the request. */
 export const reply = (choose: (request: RecordedRequest) => Step): Step => ({
@@ -74,7 +74,11 @@ export const reply = (choose: (request: RecordedRequest) => Step): Step => ({
 });
 
 /** No answer; the connection ends or stays silent. `after: 'head'` acts before the body is read. */
-export const noAnswer = (ending: Exclude<Ending, 'keep'>, after: Step['after'] = 'request'): Step => ({ after, bytes: () => '', ending });
+export const noAnswer = (ending: Exclude<StepEnding, 'keep'>, after: Step['after'] = 'request'): Step => ({
+  after,
+  bytes: () => '',
+  ending,
+});
 
 export class RawServer {
   readonly requests: RecordedRequest[] = [];
@@ -84,8 +88,8 @@ export class RawServer {
   readonly #server: net.Server;
   readonly #sockets = new Set<net.Socket>();
   readonly #script: Step[] = [];
-  #otherwise: Step | undefined;
-  readonly #waiting = new Set<() => void>();
+  #defaultStep: Step | undefined;
+  readonly #waiters = new Set<() => void>();
 
   private constructor() {
     this.#server = net.createServer((socket) => this.#serve(socket));
@@ -125,7 +129,7 @@ export class RawServer {
 
   /** The step for all requests after the end of the script. */
   always(step: Step): this {
-    this.#otherwise = step;
+    this.#defaultStep = step;
     return this;
   }
 
@@ -136,7 +140,7 @@ export class RawServer {
 
   /** Resolves when the condition is true; it is checked whenever a request is read, or a connection is opened or closed. */
   async until(condition: (server: RawServer) => boolean): Promise<void> {
-    while (!condition(this)) await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    while (!condition(this)) await new Promise<void>((resolve) => this.#waiters.add(resolve));
   }
 
   async close(): Promise<void> {
@@ -144,9 +148,9 @@ export class RawServer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #changed(): void {
-    for (const resolve of this.#waiting) resolve();
-    this.#waiting.clear();
+  #notifyWaiters(): void {
+    for (const resolve of this.#waiters) resolve();
+    this.#waiters.clear();
   }
 
   #serve(socket: net.Socket): void {
@@ -155,19 +159,19 @@ export class RawServer {
     const reader = new RequestReader(this.connections);
     socket.on('close', () => {
       this.#sockets.delete(socket);
-      this.#changed();
+      this.#notifyWaiters();
     });
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => {
-      for (const event of reader.push(chunk)) if (this.#happened(socket, event)) break;
+      for (const event of reader.push(chunk)) if (this.#handleEvent(socket, event)) break;
     });
     this.onConnection(socket);
-    this.#changed();
+    this.#notifyWaiters();
   }
 
   /** Takes a step that acts on a request's headers immediately, and any other step when the request is complete. True if no more is read. */
-  #happened(socket: net.Socket, { kind, request }: ReaderEvent): boolean {
-    const step = this.#script[0] ?? this.#otherwise;
+  #handleEvent(socket: net.Socket, { kind, request }: ReaderEvent): boolean {
+    const step = this.#script[0] ?? this.#defaultStep;
     if (kind === 'head' && step?.after !== 'head') return false;
     this.requests.push(request);
     if (step === undefined) throw new Error(`No step for ${request.method} ${request.path}`);
@@ -176,7 +180,7 @@ export class RawServer {
     else if (step.ending === 'close') socket.end(step.bytes(request));
     else socket.write(step.bytes(request), () => socket.resetAndDestroy());
     if (kind === 'head') socket.removeAllListeners('data').resume();
-    this.#changed();
+    this.#notifyWaiters();
     return kind === 'head';
   }
 }

@@ -10,7 +10,7 @@ import { schemas, schemasOf } from '../../src/interface/schemas.ts';
 
 type Json = Record<string, unknown>;
 
-interface Described extends Json {
+interface OpenApiDocument extends Json {
   operationId: string;
   tags: string[];
   summary: string;
@@ -28,7 +28,7 @@ const document = JSON.parse(JSON.stringify(openApiDocument('https://agents.examp
   servers: Json[];
   components: { schemas: Record<string, Json> };
   tags: { name: string }[];
-  paths: Record<string, Record<string, Described>>;
+  paths: Record<string, Record<string, OpenApiDocument>>;
 };
 
 const describedOperations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -138,8 +138,8 @@ describe('the OpenAPI document', () => {
   });
 
   it('lists each resource once under its name, and refers to it', () => {
-    const named = Object.keys(document.components.schemas);
-    expect(named).toEqual(
+    const schemaNames = Object.keys(document.components.schemas);
+    expect(schemaNames).toEqual(
       expect.arrayContaining([
         'Agent',
         'Artifact',
@@ -155,7 +155,7 @@ describe('the OpenAPI document', () => {
       ]),
     );
     const references = new Set([...walk(document)].map(([, { $ref }]) => $ref));
-    for (const name of named) expect(references, name).toContain(`#/components/schemas/${name}`);
+    for (const name of schemaNames) expect(references, name).toContain(`#/components/schemas/${name}`);
     const { getRun, listRuns } = Object.fromEntries(describedOperations.map(({ description }) => [description.operationId, description]));
     expect(getRun?.responses['200']).toMatchObject({
       content: { 'application/json': { schema: { properties: { run: { $ref: '#/components/schemas/Run' } } } } },
@@ -195,10 +195,10 @@ describe('the OpenAPI document', () => {
   });
 
   it('rejects two different schemas with the same name', () => {
-    const named = new NamedSchemas();
-    named.withReferences(Named('Thing', { id: Uuid }));
-    named.withReferences(Named('Thing', { id: Uuid }));
-    expect(() => named.withReferences(Named('Thing', { name: Uuid }))).toThrow('Two different schemas are named Thing.');
+    const schemaNames = new NamedSchemas();
+    schemaNames.withReferences(Named('Thing', { id: Uuid }));
+    schemaNames.withReferences(Named('Thing', { id: Uuid }));
+    expect(() => schemaNames.withReferences(Named('Thing', { name: Uuid }))).toThrow('Two different schemas are named Thing.');
   });
 
   it('has schemas whose required properties exist', () => {

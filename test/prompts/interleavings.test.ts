@@ -74,11 +74,11 @@ it.each(Array.from({ length: interleavings / concurrency }, (_, batch) => batch 
     const ttys = await Promise.all(Array.from({ length: concurrency }, (_, index) => interleave(first + index)));
     for (const [index, tty] of ttys.entries()) {
       for (const title of titles) {
-        const decided = tty.drawn.find(({ text }) => text.includes(`✓ ${title}`));
-        if (!decided) continue;
+        const decisionLine = tty.drawings.find(({ text }) => text.includes(`✓ ${title}`));
+        if (!decisionLine) continue;
         decisions += 1;
         const readable = tty.drawnAt(`? ${title}`) as number;
-        const key = tty.pressed.filter(({ at, text }) => at <= decided.at && /[\r\n]/.test(text)).at(-1);
+        const key = tty.presses.filter(({ at, text }) => at <= decisionLine.at && /[\r\n]/.test(text)).at(-1);
         expect(key && key.at - readable, `seed ${first + index}: ${title}`).toBeGreaterThanOrEqual(graceMs);
       }
     }

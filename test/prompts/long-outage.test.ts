@@ -26,25 +26,25 @@ async function startWatching(onRequest: 'prompt' | 'wait') {
   const context = watchingContext(tty, clock, client, new AbortController().signal);
   const watch = followRun(context, { id: run }, { onRequest, answers: undefined });
   await tty.shows('? Pay?');
-  return { clock, tty, proxy, run, watched: watch };
+  return { clock, tty, proxy, run, watch };
 }
 
 it('does not end watching while a prompt is open', async () => {
-  const { clock, tty, proxy, run, watched } = await startWatching('prompt');
+  const { clock, tty, proxy, run, watch } = await startWatching('prompt');
   proxy.goDown();
-  await Promise.race([clock.sleep(2 * maxOutageMilliseconds), watched]);
-  expect(proxy.refused).toBeGreaterThan(1);
+  await Promise.race([clock.sleep(2 * maxOutageMilliseconds), watch]);
+  expect(proxy.refusedCount).toBeGreaterThan(1);
   proxy.up = true;
   tty.press('\u001b[B');
   await tty.shows('❯ Approve');
   await clock.sleep(graceMs);
   tty.press('\r');
-  expect(await watched).toMatchObject({ id: run, status: 'completed' });
+  expect(await watch).toMatchObject({ id: run, status: 'completed' });
 });
 
 it('otherwise ends watching, with its reason on the screen once', async () => {
-  const { tty, proxy, watched } = await startWatching('wait');
+  const { tty, proxy, watch } = await startWatching('wait');
   proxy.goDown();
-  await expect(watched).rejects.toMatchObject({ exit: 8, message: expect.stringMatching(/^The service has not answered for 1m/) });
-  expect(tty.drawn.filter(({ text }) => text.includes('Could not reach'))).toHaveLength(1);
+  await expect(watch).rejects.toMatchObject({ exit: 8, message: expect.stringMatching(/^The service has not answered for 1m/) });
+  expect(tty.drawings.filter(({ text }) => text.includes('Could not reach'))).toHaveLength(1);
 });

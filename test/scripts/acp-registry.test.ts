@@ -20,16 +20,16 @@ const kilo = { id: 'kilo', version: '8.0.0', distribution: { npx: { package: '@k
 const fresh = { id: 'fresh', version: '1.0.0', distribution: { uvx: { package: 'fresh' } } };
 
 describe('a newer registry', () => {
-  const merged = merge(snapshot, { agents: [gemini, claude, goose, kilo, fresh] }, '2027-01-02');
-  const { agents } = merged.snapshot;
+  const mergeResult = merge(snapshot, { agents: [gemini, claude, goose, kilo, fresh] }, '2027-01-02');
+  const { agents } = mergeResult.snapshot;
 
   it('changes versions and commands, and forgets what was verified with the old ones', () => {
     const { distribution, verified, login, ...rest } = agentOf(agents, 'gemini');
     expect([rest.version, distribution.npx?.package, distribution.npx?.program]).toEqual(['0.70.0', '@google/gemini-cli', 'gemini']);
     expect(verified).toEqual([]);
     expect(login).toBe(agentOf(snapshot.agents, 'gemini').login);
-    expect(merged.changed).toEqual(['gemini', 'kilo', 'goose']);
-    expect(merged.snapshot.date).toBe('2027-01-02');
+    expect(mergeResult.changed).toEqual(['gemini', 'kilo', 'goose']);
+    expect(mergeResult.snapshot.date).toBe('2027-01-02');
   });
 
   it('leaves agents unchanged that have not changed', () => {
@@ -49,13 +49,13 @@ describe('a newer registry', () => {
   });
 
   it('names the agents that it lacks and those that are new', () => {
-    expect(merged.missing).toContain('cursor');
-    expect(merged.missing).not.toContain('goose');
-    expect(merged.others).toEqual(['fresh']);
+    expect(mergeResult.missing).toContain('cursor');
+    expect(mergeResult.missing).not.toContain('goose');
+    expect(mergeResult.others).toEqual(['fresh']);
   });
 
   it('leads to a valid snapshot', () => {
-    expect(readRegistry(JSON.parse(JSON.stringify(merged.snapshot))).agents).toHaveLength(snapshot.agents.length);
+    expect(readRegistry(JSON.parse(JSON.stringify(mergeResult.snapshot))).agents).toHaveLength(snapshot.agents.length);
   });
 
   it('is rejected if it contains a platform that the format does not define', () => {

@@ -1,12 +1,12 @@
 /** The mutants of mutation testing: which changes are made, and that a switch turns on exactly one of them. */
 import { describe, expect, it } from 'vitest';
-import { instrumented, mutantsOf } from '../../scripts/mutate/mutants.js';
+import { instrument, mutantsOf } from '../../scripts/mutate/mutants.js';
 
 const changes = (source: string): string[] => mutantsOf(source).map(({ original, replacement }) => `${original} -> ${replacement}`);
 
 /** What the source leaves in `result` while a mutant is active. */
 function run(source: string, active: number, values: Record<string, unknown> = {}): unknown {
-  const code = instrumented(source, mutantsOf(source), 0);
+  const code = instrument(source, mutantsOf(source), 0);
   const names = Object.keys(values);
   return new Function('__aopsMutant', ...names, `let result; ${code}; return result;`)(
     (number: number) => number === active,

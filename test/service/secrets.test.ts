@@ -15,26 +15,26 @@ describe('a box for secrets', () => {
     const file = await keyFile();
     const box = await SecretBox.open(file);
     for (const text of ['', 'x', 'schlüssel 🔑'.repeat(1_000)]) {
-      const sealed = box.seal(text, 'connection 1');
-      expect(sealed).toMatch(/^v1\.[\w-]+$/);
-      expect(box.seal(text, 'connection 1')).not.toBe(sealed);
-      expect((await SecretBox.open(file)).open(sealed, 'connection 1')).toBe(text);
+      const sealedText = box.seal(text, 'connection 1');
+      expect(sealedText).toMatch(/^v1\.[\w-]+$/);
+      expect(box.seal(text, 'connection 1')).not.toBe(sealedText);
+      expect((await SecretBox.open(file)).open(sealedText, 'connection 1')).toBe(text);
     }
   });
 
   it('does not open what belongs to another owner or box, was changed, or has another form', async () => {
     const box = await SecretBox.open(await keyFile());
-    const sealed = box.seal('secret', 'connection 1');
+    const sealedText = box.seal('secret', 'connection 1');
     const expectRefusal = (text: string, owner = 'connection 1', secretBox = box) =>
       expect(() => secretBox.open(text, owner), text).toThrow(
         expect.objectContaining({ name: 'UnreadableSecretError', message: 'the stored secret was encrypted with another key' }),
       );
-    expectRefusal(sealed, 'connection 2');
-    expectRefusal(sealed, 'connection 1', await SecretBox.open(await keyFile()));
-    for (let index = 3; index < sealed.length - 1; index += 5)
-      expectRefusal(`${sealed.slice(0, index)}${sealed[index] === 'A' ? 'B' : 'A'}${sealed.slice(index + 1)}`);
-    expectRefusal(`v2.${sealed.slice(3)}`);
-    for (const text of ['', 'v1.', 'secret', sealed.slice(0, -4), `v1.${Buffer.alloc(27).toString('base64url')}`]) expectRefusal(text);
+    expectRefusal(sealedText, 'connection 2');
+    expectRefusal(sealedText, 'connection 1', await SecretBox.open(await keyFile()));
+    for (let index = 3; index < sealedText.length - 1; index += 5)
+      expectRefusal(`${sealedText.slice(0, index)}${sealedText[index] === 'A' ? 'B' : 'A'}${sealedText.slice(index + 1)}`);
+    expectRefusal(`v2.${sealedText.slice(3)}`);
+    for (const text of ['', 'v1.', 'secret', sealedText.slice(0, -4), `v1.${Buffer.alloc(27).toString('base64url')}`]) expectRefusal(text);
     expect(new UnreadableSecretError()).toBeInstanceOf(Error);
   });
 

@@ -116,9 +116,9 @@ export class AcpClient {
   /** Kills the agent with its whole process group. */
   async kill(): Promise<void> {
     const { child } = this;
-    const ended = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, 'exit');
+    const endPromise = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, 'exit');
     ignoreErrors(() => process.kill(-(child.pid as number), 'SIGKILL'));
-    await ended;
+    await endPromise;
   }
 
   /** Asks the agent to end the turn. */

@@ -18,7 +18,7 @@ async function start(): Promise<Browser> {
 }
 
 /** A page with a separate profile, and everything that went wrong on it so far: errors, policy violations, dialogs. */
-export async function newPage(options: BrowserContextOptions = {}): Promise<{ page: Page; troubles: string[] }> {
+export async function newPage(options: BrowserContextOptions = {}): Promise<{ page: Page; problems: string[] }> {
   browser ??= start();
   const context = await (await browser).newContext({ viewport: { width: 1000, height: 700 }, ...options });
   const page = await context.newPage();
@@ -35,5 +35,5 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<{ pa
   await page.addInitScript({
     content: `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => reportViolation(violatedDirective + ' ' + blockedURI));`,
   });
-  return { page, troubles: problems };
+  return { page, problems };
 }

@@ -51,7 +51,7 @@ export class ConnectProxy {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #refuses({ login, status }: ProxyOptions, request: http.IncomingMessage): number | undefined {
+  #refusalStatus({ login, status }: ProxyOptions, request: http.IncomingMessage): number | undefined {
     this.requests.push(`${request.method} ${request.url}`);
     this.authorizations.push(request.headers['proxy-authorization']);
     const expected = login && `Basic ${Buffer.from(login).toString('base64')}`;
@@ -59,7 +59,7 @@ export class ConnectProxy {
   }
 
   #tunnel(options: ProxyOptions, request: http.IncomingMessage, socket: Duplex): void {
-    const refusal = this.#refuses(options, request);
+    const refusal = this.#refusalStatus(options, request);
     socket.on('error', () => undefined);
     if (options.hangsUp) return void socket.destroy();
     if (refusal !== undefined) return void socket.end(`HTTP/1.1 ${refusal} Refused\r\ncontent-length: 0\r\n\r\n`);
@@ -72,7 +72,7 @@ export class ConnectProxy {
   }
 
   #forward(options: ProxyOptions, request: http.IncomingMessage, response: http.ServerResponse): void {
-    const refusal = this.#refuses(options, request);
+    const refusal = this.#refusalStatus(options, request);
     if (refusal !== undefined) return void response.writeHead(refusal).end();
     const { pathname } = new URL(String(request.url));
     const upstream = http.request(

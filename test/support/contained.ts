@@ -32,7 +32,7 @@ export async function listening(): Promise<{ server: Server; port: number; conne
   return { server, port: (server.address() as { port: number }).port, connections: () => count };
 }
 
-export interface Finished {
+export interface ProcessResult {
   exitCode: number | null;
   stdout: string;
   stderr: string;
@@ -86,11 +86,13 @@ export class ContainedRuns {
   }
 
   /** Runs a shell command in a sandbox, and waits for its end. */
-  async run(command: string, changes: Partial<LaunchRequest> = {}): Promise<Finished> {
-    const started = await startProcess(await this.containment.prepare({ ...(await this.request(command)), ...changes }));
-    const texts = Promise.all([started.stdout, started.stderr].map(async (stream) => Buffer.concat(await stream.toArray()).toString()));
-    const { exitCode } = await started.exit;
-    await started.close();
+  async run(command: string, changes: Partial<LaunchRequest> = {}): Promise<ProcessResult> {
+    const startedProcess = await startProcess(await this.containment.prepare({ ...(await this.request(command)), ...changes }));
+    const texts = Promise.all(
+      [startedProcess.stdout, startedProcess.stderr].map(async (stream) => Buffer.concat(await stream.toArray()).toString()),
+    );
+    const { exitCode } = await startedProcess.exit;
+    await startedProcess.close();
     const [stdout = '', stderr = ''] = await texts;
     return { exitCode, stdout, stderr };
   }

@@ -28,11 +28,11 @@ export async function checkDeclaredResult(argv: readonly string[], { code, stdou
   ];
   for (const row of rows as object[]) {
     // Fields that a service adds to the contract are passed on.
-    const undeclared = Object.keys(row).filter((name) => contract === undefined && !Object.hasOwn(declaredFields.fields, name));
+    const undeclaredFields = Object.keys(row).filter((name) => contract === undefined && !Object.hasOwn(declaredFields.fields, name));
     const missingNames = expected.filter((name) => !Object.hasOwn(row, name));
-    if (undeclared.length + missingNames.length > 0) {
+    if (undeclaredFields.length + missingNames.length > 0) {
       throw new Error(
-        `aops ${path.join(' ')} prints [${undeclared}] without declaring it, and declares [${missingNames}] without printing it: see its \`result\``,
+        `aops ${path.join(' ')} prints [${undeclaredFields}] without declaring it, and declares [${missingNames}] without printing it: see its \`result\``,
       );
     }
   }

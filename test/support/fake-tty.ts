@@ -28,19 +28,19 @@ export function fastClock(factor: number): Clock {
   return { now, sleep };
 }
 
-export interface Drawn {
+export interface TerminalEvent {
   at: number;
   text: string;
 }
 
 export class FakeTty {
   readonly terminal: Terminal;
-  readonly drawn: Drawn[] = [];
+  readonly drawings: TerminalEvent[] = [];
   /** Every key, with the time at which it was pressed. */
-  readonly pressed: Drawn[] = [];
+  readonly presses: TerminalEvent[] = [];
   readonly #clock: Clock;
   readonly #stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
-  #waiting = new Set<() => void>();
+  #waiters = new Set<() => void>();
 
   constructor(clock: Clock, env: Record<string, string> = {}) {
     this.#clock = clock;
@@ -48,8 +48,8 @@ export class FakeTty {
       Object.assign(
         new Writable({
           write: (chunk, _encoding, callback) => {
-            this.drawn.push({ at: steadyTime(clock), text: stripVTControlCharacters(String(chunk)) });
-            for (const check of [...this.#waiting]) check();
+            this.drawings.push({ at: steadyTime(clock), text: stripVTControlCharacters(String(chunk)) });
+            for (const check of [...this.#waiters]) check();
             callback();
           },
         }),
@@ -60,13 +60,13 @@ export class FakeTty {
   }
 
   press(keys: string): void {
-    this.pressed.push({ at: steadyTime(this.#clock), text: keys });
+    this.presses.push({ at: steadyTime(this.#clock), text: keys });
     this.#stdin.write(keys);
   }
 
   /** When this was first drawn; undefined until then. */
   drawnAt(text: string): number | undefined {
-    return this.drawn.find((entry) => entry.text.includes(text))?.at;
+    return this.drawings.find((entry) => entry.text.includes(text))?.at;
   }
 
   /** Resolves when this has been drawn. */
@@ -74,10 +74,10 @@ export class FakeTty {
     return new Promise((resolve) => {
       const check = (): void => {
         if (this.drawnAt(text) === undefined) return;
-        this.#waiting.delete(check);
+        this.#waiters.delete(check);
         resolve();
       };
-      this.#waiting.add(check);
+      this.#waiters.add(check);
       check();
     });
   }

@@ -105,7 +105,7 @@ export class ForeignService {
   }
 
   /** `POST /v2/...` of each request so far. */
-  get requested(): string[] {
+  get requestedPaths(): string[] {
     return this.requests.map(({ method, path }) => `${method} ${path}`);
   }
 

@@ -12,7 +12,7 @@ export class Forwarder {
   /** Whether anything is forwarded. Otherwise connections are reset. */
   up = true;
   /** Connections that were reset because nothing is forwarded. */
-  refused = 0;
+  refusedCount = 0;
   /** How many events of a stream are forwarded before it breaks in the middle of the next one. */
   eventsPerStream = Number.POSITIVE_INFINITY;
   readonly #sockets = new Set<Socket>();
@@ -28,7 +28,7 @@ export class Forwarder {
     const forwarder = new Forwarder((server.address() as AddressInfo).port);
     server.on('connection', (socket) => {
       if (!forwarder.up) {
-        forwarder.refused += 1;
+        forwarder.refusedCount += 1;
         socket.destroy();
       }
       forwarder.#sockets.add(socket);

@@ -16,15 +16,15 @@ import { temporaryFolder, whenDone } from './temporary.ts';
 export const project = fileURLToPath(new URL('../..', import.meta.url));
 export const binary = process.env.AOPS_TEST_BIN ?? path.join(project, 'bin/aops.js');
 
-export interface Finished {
+export interface ProcessResult {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-export interface Started {
+export interface StartedProcess {
   child: ChildProcess;
-  finished: Promise<Finished>;
+  finished: Promise<ProcessResult>;
   /** Resolves when stdout contains this text. */
   says(text: string): Promise<void>;
 }
@@ -69,7 +69,7 @@ export class Machine {
   }
 
   /** Runs `aops` until it ends. */
-  aops(...argv: string[]): Promise<Finished> {
+  aops(...argv: string[]): Promise<ProcessResult> {
     return this.start(process.execPath, [binary, ...argv]).finished;
   }
 
@@ -81,11 +81,11 @@ export class Machine {
   }
 
   /** Runs a program, such as a shell with `aops` on its PATH, until it ends. */
-  run(program: string, argv: readonly string[]): Promise<Finished> {
+  run(program: string, argv: readonly string[]): Promise<ProcessResult> {
     return this.start(program, argv).finished;
   }
 
-  start(program: string, argv: readonly string[]): Started {
+  start(program: string, argv: readonly string[]): StartedProcess {
     const child = spawn(program, argv, { cwd: this.folder, env: this.env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#pids.add(child.pid as number);
     const output = { stdout: '', stderr: '' };
@@ -95,7 +95,7 @@ export class Machine {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       output.stderr += text;
     });
-    const finished = new Promise<Finished>((resolve, reject) => {
+    const finished = new Promise<ProcessResult>((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code) => {
         this.#pids.delete(child.pid as number);

@@ -36,7 +36,7 @@ export class McpServer {
   readonly calls: Call[] = [];
   readonly methods: string[] = [];
   readonly sessions = new Map<string, StreamableHTTPServerTransport>();
-  ended = 0;
+  endCount = 0;
   /** Handles a request instead of the server if it returns true. */
   guard: (request: http.IncomingMessage, response: http.ServerResponse) => boolean = () => false;
   readonly #http: http.Server;
@@ -119,7 +119,7 @@ export class McpServer {
         onsessioninitialized: (session) => void this.sessions.set(session, openedTransport),
         onsessionclosed: (session) => {
           this.sessions.delete(session);
-          this.ended += 1;
+          this.endCount += 1;
         },
       });
       const server = new LegacyServer({ name: 'tickets', version: '1' }, { capabilities: { tools: {} } });

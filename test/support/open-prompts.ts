@@ -30,9 +30,9 @@ export function prompting({ clock = systemClock, drafts = '/nonexistent', env = 
   };
   /** What was drawn because of these keys, which are pressed one after another. */
   const press = async (...keys: string[]): Promise<string> => {
-    let drawn = '';
-    for (const key of keys) drawn += stripVTControlCharacters(await written(() => stdin.write(key)));
-    return drawn;
+    let drawnText = '';
+    for (const key of keys) drawnText += stripVTControlCharacters(await written(() => stdin.write(key)));
+    return drawnText;
   };
   return { ...fake, prompter, stdin, screen, shows, turns, written, press };
 }

@@ -24,21 +24,21 @@ export async function runPromptly<Value>(work: () => Promise<Value> | Value, lim
 export function stopwatch(): () => number {
   const [startedAt, before] = [performance.now(), keptWaiting()];
   return () => {
-    const waits = [...keptWaiting()].map(([thread, milliseconds]) => milliseconds - (before.get(thread) ?? 0));
-    return performance.now() - startedAt - Math.max(0, ...waits);
+    const waitTimes = [...keptWaiting()].map(([thread, milliseconds]) => milliseconds - (before.get(thread) ?? 0));
+    return performance.now() - startedAt - Math.max(0, ...waitTimes);
   };
 }
 
 /** How long each thread of this process has waited for a processor so far, in milliseconds; empty on other systems than Linux. */
 function keptWaiting(): Map<string, number> {
-  const waits = new Map<string, number>();
+  const waitTimes = new Map<string, number>();
   for (const thread of existsSync(threads) ? readdirSync(threads) : []) {
     // A thread may have ended in the meantime.
     ignoreErrors(() => {
-      waits.set(thread, Number(readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ')[1]) / 1e6);
+      waitTimes.set(thread, Number(readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ')[1]) / 1e6);
     });
   }
-  return waits;
+  return waitTimes;
 }
 
 const threads = '/proc/self/task';

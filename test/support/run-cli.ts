@@ -39,12 +39,12 @@ class Sink extends Writable {
   text = '';
   isTTY: boolean | undefined;
   columns: number | undefined;
-  readonly #written: () => void;
-  broken = false;
+  readonly #onWrite: () => void;
+  isBroken = false;
 
   constructor(onWrite: () => void) {
     super();
-    this.#written = onWrite;
+    this.#onWrite = onWrite;
   }
 
   // Other functions of a terminal. Nothing that was written can be erased here.
@@ -53,12 +53,12 @@ class Sink extends Writable {
   clearLine = (): boolean => true;
 
   override _write(chunk: Buffer | string, _encoding: string, callback: (error?: Error) => void): void {
-    if (this.broken) {
+    if (this.isBroken) {
       callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
       return;
     }
     this.text += chunk.toString();
-    this.#written();
+    this.#onWrite();
     callback();
   }
 }
@@ -67,7 +67,7 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
   const onWrite = (): void => options.onOutput?.(stdout.text, stderr.text);
   const stdout: Sink = new Sink(onWrite);
   const stderr: Sink = new Sink(onWrite);
-  stdout.broken = options.brokenPipe === true;
+  stdout.isBroken = options.brokenPipe === true;
   if (options.tty) {
     for (const stream of [stdout, stderr]) {
       stream.isTTY = true;

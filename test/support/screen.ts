@@ -18,9 +18,9 @@ export class Screen {
   /** The output, and the changes of the window's width. */
   readonly #history: (string | { columns: number })[] = [];
   /** How much of the text has been matched. */
-  #seen = 0;
-  #ended = false;
-  #changed: () => void = () => undefined;
+  #matchedLength = 0;
+  #hasEnded = false;
+  #onChange: () => void = () => undefined;
 
   constructor(
     program: string,
@@ -32,12 +32,12 @@ export class Screen {
     this.#pty.onData((data) => {
       this.#raw += data;
       this.#history.push(data);
-      this.#changed();
+      this.#onChange();
     });
     this.exit = new Promise((resolve) => {
       this.#pty.onExit(({ exitCode, signal }) => {
-        this.#ended = true;
-        this.#changed();
+        this.#hasEnded = true;
+        this.#onChange();
         resolve(signal ? 128 + signal : exitCode);
       });
     });
@@ -81,18 +81,18 @@ export class Screen {
   async shows(pattern: string | RegExp): Promise<void> {
     const deadline = Date.now() + patience;
     for (;;) {
-      const unreadText = this.text.slice(this.#seen);
+      const unreadText = this.text.slice(this.#matchedLength);
       const match =
         typeof pattern === 'string' ? { index: unreadText.indexOf(pattern), length: pattern.length } : matchOf(pattern, unreadText);
       if (match.index >= 0) {
-        this.#seen += match.index + match.length;
+        this.#matchedLength += match.index + match.length;
         return;
       }
-      if (this.#ended || Date.now() > deadline)
-        throw new Error(`${this.#ended ? 'It ended' : 'It continued'} without showing ${pattern} in:\n${unreadText}`);
+      if (this.#hasEnded || Date.now() > deadline)
+        throw new Error(`${this.#hasEnded ? 'It ended' : 'It continued'} without showing ${pattern} in:\n${unreadText}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, deadline - Date.now() + 1);
-        this.#changed = () => {
+        this.#onChange = () => {
           clearTimeout(timer);
           resolve();
         };

@@ -13,7 +13,7 @@ export class TokenEndpoint {
   /** The forms of the authenticated requests. */
   readonly forms: Record<string, string>[] = [];
   readonly userAgents: (string | undefined)[] = [];
-  refused = 0;
+  refusedCount = 0;
   /** The answers to the next requests, by their number from 1. */
   grant: (count: number) => TokenGrant = (count) => ({
     status: 200,
@@ -65,7 +65,7 @@ export class TokenEndpoint {
       .split(':')
       .map((part) => new URLSearchParams(`v=${part}`).get('v'));
     if (id !== this.clientId || secret !== this.clientSecret) {
-      this.refused += 1;
+      this.refusedCount += 1;
       return { status: 401, body: { error: 'invalid_client', error_description: `not ${secret}` } };
     }
     this.userAgents.push(headers['user-agent']);

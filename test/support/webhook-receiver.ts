@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 
-export interface Received {
+export interface ReceivedDelivery {
   path: string;
   headers: Record<string, string>;
   body: Buffer;
@@ -15,7 +15,7 @@ type Answer = (response: ServerResponse, number: number, request: IncomingMessag
 
 export class Receiver {
   readonly url: string;
-  readonly received: Received[] = [];
+  readonly deliveries: ReceivedDelivery[] = [];
   /** The answer from now on; the second argument counts the requests from 1. */
   answer: Answer = (response) => response.writeHead(204).end();
   readonly #close: () => Promise<void>;
@@ -31,13 +31,13 @@ export class Receiver {
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const body = Buffer.concat(chunks);
       const text = body.toString('utf8');
-      receiver.received.push({
+      receiver.deliveries.push({
         path: request.url ?? '',
         headers: request.headers as Record<string, string>,
         body,
-        json: (text === '' ? {} : JSON.parse(text)) as Received['json'],
+        json: (text === '' ? {} : JSON.parse(text)) as ReceivedDelivery['json'],
       });
-      receiver.answer(response, receiver.received.length, request);
+      receiver.answer(response, receiver.deliveries.length, request);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -53,13 +53,13 @@ export class Receiver {
   }
 
   get kinds(): string[] {
-    return this.received.map(({ headers, json }) => json.type ?? headers['webhook-id']);
+    return this.deliveries.map(({ headers, json }) => json.type ?? headers['webhook-id']);
   }
 
   /** Waits until this many requests have arrived. */
-  async count(number: number): Promise<Received[]> {
-    while (this.received.length < number) await new Promise((resolve) => setImmediate(resolve));
-    return this.received;
+  async count(number: number): Promise<ReceivedDelivery[]> {
+    while (this.deliveries.length < number) await new Promise((resolve) => setImmediate(resolve));
+    return this.deliveries;
   }
 }
 
@@ -81,4 +81,5 @@ export async function rawReceiver(onConnection: (socket: Socket) => void): Promi
 }
 
 /** Throws unless the reference library accepts the request as signed with this secret at this time. */
-export const verifyWithLibrary = (secret: string, { body, headers }: Received): unknown => new Webhook(secret).verify(body, headers);
+export const verifyWithLibrary = (secret: string, { body, headers }: ReceivedDelivery): unknown =>
+  new Webhook(secret).verify(body, headers);

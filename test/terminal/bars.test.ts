@@ -62,10 +62,10 @@ Assignments
 
   it('have bold labels on a narrow terminal, and dim figures on a wide one', async () => {
     const styles = await loadStyles(true);
-    const drawn = async (width: number) =>
+    const drawLine = async (width: number) =>
       resolveMarkup(await renderBars([{ label: 'x', used: 5, limit: 10 }], view(width, { styles }))).replaceAll('\u001b', '^');
-    expect(await drawn(10)).toBe('^[1mx^[22m\n  5 of 10…\n  [^[32m###^[39m^[2m...^[22m]\n');
-    expect(await drawn(60)).toMatch(/^x {2}\[\^\[32m#+\^\[39m\^\[2m\.+\^\[22m\] {2}5 of 10 {2}\^\[2m5 left\^\[22m\n$/);
+    expect(await drawLine(10)).toBe('^[1mx^[22m\n  5 of 10…\n  [^[32m###^[39m^[2m...^[22m]\n');
+    expect(await drawLine(60)).toMatch(/^x {2}\[\^\[32m#+\^\[39m\^\[2m\.+\^\[22m\] {2}5 of 10 {2}\^\[2m5 left\^\[22m\n$/);
   });
 
   it('are plain figures off a terminal', async () => {

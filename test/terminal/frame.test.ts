@@ -24,7 +24,7 @@ function openFrame(columns: number) {
 // As @inquirer/core writes pictures: first the sequence that erases the previous one, last the position of the cursor.
 const first = '? Which one?\n  One\n  Two\n\u001b[3G';
 const second = '? Which?\n  One\n  Two\n\u001b[3G';
-const erased = '\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[G';
+const eraseSequence = '\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[G';
 
 it('holds the first picture back until it is to be shown, and then shows the latest one', () => {
   const { frame, news } = openFrame(80);
@@ -43,10 +43,10 @@ it('erases as many rows as the picture has after the terminal became narrower', 
   news();
   stream.columns = 8;
   // `? Which one?` now takes two rows, the other lines one each; the cursor is in the last, empty line.
-  frame.write(`${erased}${second}`);
+  frame.write(`${eraseSequence}${second}`);
   expect(news()).toBe(`\u001b[4A\r\u001b[J${second}`);
   // Pictures drawn after that fit.
-  frame.write(`${erased}${second}`);
+  frame.write(`${eraseSequence}${second}`);
   expect(news()).toBe(`\u001b[3A\r\u001b[J${second}`);
 });
 

@@ -8,23 +8,23 @@ import { insertPasted } from '../../src/terminal/prompting/write.ts';
 /** A clock that does not advance until it is moved. */
 class HandClock implements Clock {
   #now = 0;
-  #sleeping: { until: number; wake: () => void }[] = [];
+  #sleepers: { until: number; wake: () => void }[] = [];
 
   now(): number {
     return this.#now;
   }
 
   /** How many sleeps have not ended. */
-  get sleeping(): number {
-    return this.#sleeping.length;
+  get sleeperCount(): number {
+    return this.#sleepers.length;
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((wake, reject) => {
       const sleeper = { until: this.#now + ms, wake };
-      this.#sleeping.push(sleeper);
+      this.#sleepers.push(sleeper);
       signal?.addEventListener('abort', () => {
-        this.#sleeping = this.#sleeping.filter((candidate) => candidate !== sleeper);
+        this.#sleepers = this.#sleepers.filter((candidate) => candidate !== sleeper);
         reject(signal.reason);
       });
     });
@@ -32,8 +32,8 @@ class HandClock implements Clock {
 
   async pass(ms: number): Promise<void> {
     this.#now += ms;
-    const dueSleepers = this.#sleeping.filter(({ until }) => until <= this.#now);
-    this.#sleeping = this.#sleeping.filter(({ until }) => until > this.#now);
+    const dueSleepers = this.#sleepers.filter(({ until }) => until <= this.#now);
+    this.#sleepers = this.#sleepers.filter(({ until }) => until > this.#now);
     for (const { wake } of dueSleepers) wake();
     await turns();
   }
@@ -59,23 +59,23 @@ function keyboard() {
     stdin.write(text);
     await turns();
   };
-  return { clock, stdin, keys, heard: receivedKeys, events, type };
+  return { clock, stdin, keys, receivedKeys, events, type };
 }
 
 describe('the keyboard of a prompt', () => {
   it('discards keys typed earlier, wherever they are buffered', async () => {
-    const { stdin, keys, heard, type } = keyboard();
+    const { stdin, keys, receivedKeys, type } = keyboard();
     stdin.write('typed before it was opened\r');
     keys.open();
     stdin.write('and before it was drawn\r');
     await keys.drain();
     keys.listen(false);
     await type('x');
-    expect(heard).toEqual(['x']);
+    expect(receivedKeys).toEqual(['x']);
   });
 
   it('discards earlier keys that arrive bit by bit', async () => {
-    const { stdin, keys, heard, type } = keyboard();
+    const { stdin, keys, receivedKeys, type } = keyboard();
     keys.open();
     let count = 0;
     const arrive = (): void => {
@@ -87,11 +87,11 @@ describe('the keyboard of a prompt', () => {
     await keys.drain();
     keys.listen(false);
     await type('x');
-    expect(heard).toEqual(['x']);
+    expect(receivedKeys).toEqual(['x']);
   });
 
   it('ignores keys during the grace period, but not Ctrl-C', async () => {
-    const { clock, keys, heard, events, type } = keyboard();
+    const { clock, keys, receivedKeys, events, type } = keyboard();
     keys.open();
     await keys.drain();
     keys.listen(true);
@@ -103,11 +103,11 @@ describe('the keyboard of a prompt', () => {
     expect(keys.listening).toBe(true);
     expect(events).toEqual(['cancelled', 'changed']);
     await type('x');
-    expect(heard).toEqual(['x']);
+    expect(receivedKeys).toEqual(['x']);
   });
 
   it('extends the grace period while somebody keeps typing', async () => {
-    const { clock, keys, heard, type } = keyboard();
+    const { clock, keys, receivedKeys, type } = keyboard();
     keys.open();
     await keys.drain();
     keys.listen(true);
@@ -115,14 +115,14 @@ describe('the keyboard of a prompt', () => {
       await clock.pass(200);
       await type('y\r');
     }
-    expect(heard).toEqual([]);
+    expect(receivedKeys).toEqual([]);
     await clock.pass(300);
     await type('z');
-    expect(heard).toEqual(['z']);
+    expect(receivedKeys).toEqual(['z']);
   });
 
   it('starts a new grace period when it listens again, which the end of the first one does not end', async () => {
-    const { clock, keys, heard, type } = keyboard();
+    const { clock, keys, receivedKeys, type } = keyboard();
     keys.open();
     await keys.drain();
     keys.listen(true);
@@ -133,19 +133,19 @@ describe('the keyboard of a prompt', () => {
     keys.listen(true);
     await clock.pass(graceMs - 400);
     await type('\r');
-    expect(heard).toEqual([]);
+    expect(receivedKeys).toEqual([]);
     await clock.pass(graceMs);
     await type('\r');
-    expect(heard).toEqual(['\r']);
+    expect(receivedKeys).toEqual(['\r']);
   });
 
   it('passes on pasted text as a whole or not at all', async () => {
-    const { keys, heard, type } = keyboard();
+    const { keys, receivedKeys, type } = keyboard();
     keys.open();
     await keys.drain();
     keys.listen(false);
     await type('\u001b[200~a\rb\u001b[201~');
-    expect(heard).toEqual([]);
+    expect(receivedKeys).toEqual([]);
     const texts: string[] = [];
     keys.onPaste = (text) => texts.push(text);
     await type('x\u001b[200~a\r\nb\rc\u001b[20');
@@ -153,7 +153,7 @@ describe('the keyboard of a prompt', () => {
     // A terminal without bracketed paste.
     await type('one\rtwo\r');
     expect(texts).toEqual(['a\nb\nc', 'one\ntwo\n']);
-    expect(heard).toEqual(['x', 'y']);
+    expect(receivedKeys).toEqual(['x', 'y']);
   });
 });
 
@@ -168,7 +168,7 @@ async function listening(grace = false) {
 
 describe('control keys', () => {
   it('cancel at any time, but stop the process only once the prompt was drawn', async () => {
-    const { clock, keys, events, heard, type } = keyboard();
+    const { clock, keys, events, receivedKeys, type } = keyboard();
     keys.open();
     await type('\u001a');
     expect(events).toEqual([]);
@@ -180,31 +180,31 @@ describe('control keys', () => {
     await clock.pass(graceMs);
     await type('x\u001a');
     expect(events).toEqual(['cancelled', 'suspended', 'changed', 'suspended']);
-    expect(heard).toEqual([]);
+    expect(receivedKeys).toEqual([]);
   });
 
   it('end the prompt with Ctrl-D unless there is a text to edit, and not during the grace period', async () => {
     const initially = await listening();
     await initially.type('\u0004');
     expect(initially.events).toEqual(['cancelled']);
-    const { clock, keys, events, heard, type } = await listening(true);
+    const { clock, keys, events, receivedKeys, type } = await listening(true);
     await type('\u0004');
     expect(events).toEqual([]);
     await clock.pass(graceMs);
     keys.hasText = () => true;
     await type('\u0004');
-    expect([events, heard]).toEqual([['changed'], ['\u0004']]);
+    expect([events, receivedKeys]).toEqual([['changed'], ['\u0004']]);
     keys.hasText = () => false;
     await type('\u0004');
     expect(events).toEqual(['changed', 'cancelled']);
   });
 
   it('are not looked for in pasted text', async () => {
-    const { keys, events, heard, type } = await listening();
+    const { keys, events, receivedKeys, type } = await listening();
     const pastedTexts: string[] = [];
     keys.onPaste = (text) => pastedTexts.push(text);
     await type('\u001b[200~a\u0003b\u001a\u0004\u001b[201~');
-    expect([events, heard, pastedTexts]).toEqual([[], [], ['ab']]);
+    expect([events, receivedKeys, pastedTexts]).toEqual([[], [], ['ab']]);
   });
 });
 
@@ -228,19 +228,19 @@ describe('the grace period', () => {
   });
 
   it('ignores pasted text', async () => {
-    const { clock, keys, heard, type } = await listening(true);
+    const { clock, keys, receivedKeys, type } = await listening(true);
     const pastedTexts: string[] = [];
     keys.onPaste = (text) => pastedTexts.push(text);
     await type('\u001b[200~yes\u001b[201~');
     await type('yes\rno\r');
     await clock.pass(graceMs);
-    expect([heard, pastedTexts]).toEqual([[], []]);
+    expect([receivedKeys, pastedTexts]).toEqual([[], []]);
     await type('\u001b[200~now\u001b[201~');
     expect(pastedTexts).toEqual(['now']);
   });
 
   it('counts keys that this process could not read while it was delayed', async () => {
-    const { clock, stdin, keys, heard, type } = await listening(true);
+    const { clock, stdin, keys, receivedKeys, type } = await listening(true);
     // The period ends before the keys that arrived during it are read.
     const gracePeriod = clock.pass(graceMs);
     setImmediate(() => stdin.write('y\r'));
@@ -249,14 +249,14 @@ describe('the grace period', () => {
     await clock.pass(300);
     expect(keys.listening).toBe(true);
     await type('x');
-    expect(heard).toEqual(['x']);
+    expect(receivedKeys).toEqual(['x']);
   });
 
   it('ends silently with the prompt', async () => {
     const { clock, keys, events } = await listening(true);
-    expect(clock.sleeping).toBe(1);
+    expect(clock.sleeperCount).toBe(1);
     keys.close();
-    expect(clock.sleeping).toBe(0);
+    expect(clock.sleeperCount).toBe(0);
     await clock.pass(10 * graceMs);
     expect([keys.listening, events]).toEqual([false, []]);
   });
@@ -264,7 +264,7 @@ describe('the grace period', () => {
 
 describe('the terminal of a prompt', () => {
   it('is in raw mode while the keyboard is open, and is then released', async () => {
-    const { stdin, keys, heard, events, type } = keyboard();
+    const { stdin, keys, receivedKeys, events, type } = keyboard();
     const endListeners = stdin.listenerCount('end');
     const modes: boolean[] = [];
     Object.assign(stdin, { setRawMode: (isRaw: boolean) => modes.push(isRaw) });
@@ -279,7 +279,7 @@ describe('the terminal of a prompt', () => {
     expect(keys.listening).toBe(false);
     keys.open();
     await type('x');
-    expect(heard).toEqual([]);
+    expect(receivedKeys).toEqual([]);
     keys.listen(false);
     keys.close();
     expect(modes).toEqual([true, false, true, false]);
@@ -296,7 +296,7 @@ describe('the terminal of a prompt', () => {
   });
 
   it('may split characters between two reads, but not between two prompts', async () => {
-    const { stdin, keys, heard } = await listening();
+    const { stdin, keys, receivedKeys } = await listening();
     const bytes = Buffer.from('ä');
     const write = async (chunk: Buffer | string): Promise<void> => {
       stdin.write(chunk);
@@ -304,29 +304,29 @@ describe('the terminal of a prompt', () => {
     };
     await write(bytes.subarray(0, 1));
     await write(bytes.subarray(1));
-    expect(heard.splice(0).join('')).toBe('ä');
+    expect(receivedKeys.splice(0).join('')).toBe('ä');
     await write(bytes.subarray(0, 1));
     keys.listen(false);
     await write('x');
-    expect(heard.splice(0)).toEqual(['x']);
+    expect(receivedKeys.splice(0)).toEqual(['x']);
     await write('\u001b[200~half of a paste');
     keys.listen(false);
     await write('x');
-    expect(heard).toEqual(['x']);
+    expect(receivedKeys).toEqual(['x']);
   });
 
   it('passes pasted text to one-line prompts as keys, with spaces instead of line ends and tabs', async () => {
-    const { keys, heard, type } = await listening();
+    const { keys, receivedKeys, type } = await listening();
     keys.pasteAsKeys();
     await type('\u001b[200~ two\r\n\tlines \n\u001b[201~');
     await type('one\rtwo');
-    expect(heard).toEqual(['two lines', 'one two']);
+    expect(receivedKeys).toEqual(['two lines', 'one two']);
   });
 
   it('passes lines as keys to prompts that accept no pasted text', async () => {
-    const { heard, type } = await listening();
+    const { receivedKeys, type } = await listening();
     await type('one\rtwo\r');
-    expect(heard).toEqual(['one\rtwo\r']);
+    expect(receivedKeys).toEqual(['one\rtwo\r']);
   });
 });
 

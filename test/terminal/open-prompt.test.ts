@@ -89,14 +89,14 @@ describe.each(kinds)('a prompt of the kind %s', (_, seen, show) => {
   it('can be stopped and continued', async () => {
     const { jobs, send, stops } = fakeJobs();
     const { answer, terminal, stdin, written, press } = await openPrompt(show, seen, { jobs });
-    const left = await written(() => stdin.write('\u001a'));
+    const suspendedOutput = await written(() => stdin.write('\u001a'));
     expect(stops()).toBe(1);
-    expect(left.indexOf(pasteOff)).toBeGreaterThanOrEqual(0);
+    expect(suspendedOutput.indexOf(pasteOff)).toBeGreaterThanOrEqual(0);
     // No signal arrives if the process could not be stopped, so it continues by itself.
-    expect(left.indexOf(pasteOn)).toBeGreaterThan(left.indexOf(pasteOff));
-    expect(left.slice(left.indexOf(pasteOn))).toContain('Which?');
-    const continued = await written(() => send('continue'));
-    expect(continued).toContain(pasteOn);
+    expect(suspendedOutput.indexOf(pasteOn)).toBeGreaterThan(suspendedOutput.indexOf(pasteOff));
+    expect(suspendedOutput.slice(suspendedOutput.indexOf(pasteOn))).toContain('Which?');
+    const outputAfter = await written(() => send('continue'));
+    expect(outputAfter).toContain(pasteOn);
     expect(await written(() => send('exit'))).toBe(pasteOff);
     expect(await written(() => terminal.err.stream.emit('resize'))).toContain('Which?');
     await press('\u0003');
@@ -171,10 +171,10 @@ describe('an answered prompt', () => {
 
   it('is withdrawn from the screen when it is dismissed or its signal is aborted', async () => {
     const stop = new AbortController();
-    const withdrawn = await openPrompt((prompter) => prompter.confirm({ message: 'Which?' }, { signal: stop.signal }), '(y/N)');
-    const erased = await withdrawn.written(() => stop.abort(new Error('enough')));
-    expect(erased).toContain('\u001b[J');
-    expect(erased).not.toContain('Which?');
+    const withdrawnPrompt = await openPrompt((prompter) => prompter.confirm({ message: 'Which?' }, { signal: stop.signal }), '(y/N)');
+    const erasedOutput = await withdrawnPrompt.written(() => stop.abort(new Error('enough')));
+    expect(erasedOutput).toContain('\u001b[J');
+    expect(erasedOutput).not.toContain('Which?');
   });
 });
 

@@ -11,14 +11,14 @@ afterEach(() => void vi.useRealTimers());
 /** A terminal, and what is written to it during an action. */
 function watchedTerminal(options: Parameters<typeof fakeTerminal>[0] = {}) {
   const { terminal, stderr } = fakeTerminal({ tty: true, columns: 80, ...options });
-  const added = (act: () => void): string => {
+  const addedText = (act: () => void): string => {
     const before = stderr().length;
     act();
     return stderr().slice(before);
   };
   /** What is written during this time. */
-  const drawn = (milliseconds: number): string => added(() => vi.advanceTimersByTime(milliseconds));
-  return { terminal, stderr, added, drawn };
+  const drawnAfter = (milliseconds: number): string => addedText(() => vi.advanceTimersByTime(milliseconds));
+  return { terminal, stderr, added: addedText, drawn: drawnAfter };
 }
 
 /** Long enough for the code that is loaded with the first line. */

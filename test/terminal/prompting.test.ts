@@ -103,9 +103,9 @@ describe('a confirmation', () => {
     const { answer, press, screen } = await open((prompter) => prompter.confirm({ message: 'Delete it?' }), '(y/N)');
     expect(screen()).not.toContain('undefined');
     expect(await press('\u202e')).toContain('\\u{202e}');
-    const refused = await press(enter);
-    expect(refused).toContain('"\\u{202e}" is neither yes nor no.');
-    expect(refused).not.toContain('\u202e');
+    const refusedAnswer = await press(enter);
+    expect(refusedAnswer).toContain('"\\u{202e}" is neither yes nor no.');
+    expect(refusedAnswer).not.toContain('\u202e');
     await press('y', '\t', enter);
     expect(await answer).toBe(true);
     expect(screen()).not.toContain('\t');

@@ -156,7 +156,7 @@ describe('in a terminal', () => {
 
   test('notes written meanwhile appear after the prompt', async () => {
     const correction = '\u007f\u007f\u007fgood\r';
-    const output = await drive('told', [
+    const output = await drive('inputWithNote', [
       ['confirm', 'bad\r'],
       ['Not that one.', correction],
     ]);

@@ -30,9 +30,9 @@ describe('sanitize', () => {
     });
     fc.assert(
       fc.property(text, (input) => {
-        const sanitized = sanitize(input);
-        expect(sanitized).not.toMatch(dangerous);
-        expect(sanitize(sanitized)).toBe(sanitized);
+        const sanitizedText = sanitize(input);
+        expect(sanitizedText).not.toMatch(dangerous);
+        expect(sanitize(sanitizedText)).toBe(sanitizedText);
         expect(sanitizeLine(input)).not.toMatch(/[\n\t]/);
       }),
     );
@@ -45,8 +45,8 @@ test('sanitizeLine keeps everything on one line', () => {
 
 test('escapeJson does not change the value of the JSON', () => {
   const value = { text: `${hostileInput}\u0085`, list: ['\u2066'] };
-  const escaped = escapeJson(JSON.stringify(value, undefined, 2));
-  expect(escaped).not.toMatch(dangerous);
-  expect(escaped).toContain('\\u009b');
-  expect(JSON.parse(escaped)).toEqual(value);
+  const escapedText = escapeJson(JSON.stringify(value, undefined, 2));
+  expect(escapedText).not.toMatch(dangerous);
+  expect(escapedText).toContain('\\u009b');
+  expect(JSON.parse(escapedText)).toEqual(value);
 });

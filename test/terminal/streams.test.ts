@@ -199,12 +199,12 @@ describe('writing', () => {
     });
     await new Promise(setImmediate);
     expect(isWritten).toBe(false);
-    let flushed = false;
+    let isFlushed = false;
     const flushing = terminal.flush().then(() => {
-      flushed = true;
+      isFlushed = true;
     });
     await new Promise(setImmediate);
-    expect(flushed).toBe(false);
+    expect(isFlushed).toBe(false);
     releases[0]?.();
     await writing;
     expect(isWritten).toBe(true);
@@ -217,21 +217,21 @@ describe('writing', () => {
 
   test('does not wait for a stream that is closed, has ended, or has failed', async () => {
     const open = (more: object = {}): OutputStream => new Writable({ highWaterMark: 1, write: () => undefined, ...more });
-    const closed = open();
-    closed.destroy();
-    const ended = open({ write: (_chunk: unknown, _encoding: unknown, callback: () => void) => callback() });
-    ended.end();
-    const failed = open({
+    const closedOutput = open();
+    closedOutput.destroy();
+    const endedSide = open({ write: (_chunk: unknown, _encoding: unknown, callback: () => void) => callback() });
+    endedSide.end();
+    const failedOutput = open({
       autoDestroy: false,
       write: (_chunk: unknown, _encoding: unknown, callback: (error: Error) => void) =>
         callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
     });
-    for (const stdout of [closed, failed]) {
+    for (const stdout of [closedOutput, failedOutput]) {
       const { terminal } = fakeTerminal({ stdout });
       await terminal.line('data');
       await terminal.flush();
     }
-    const { terminal } = fakeTerminal({ stdout: ended });
+    const { terminal } = fakeTerminal({ stdout: endedSide });
     await terminal.flush();
     await new Promise(setImmediate);
     expect(terminal.brokenPipe.aborted).toBe(false);

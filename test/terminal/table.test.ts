@@ -116,7 +116,7 @@ describe('table', () => {
   });
 
   test('shows a column without a header as a mark, or omits it, at 40 columns', async () => {
-    const marked: Column<{ id: string; mark: string }>[] = [
+    const markedColumns: Column<{ id: string; mark: string }>[] = [
       { header: 'ID', value: (row) => row.id },
       { header: '', value: (row) => row.mark },
       { header: 'A LONG HEADER THAT DOES NOT FIT THE WIDTH', value: () => 'x' },
@@ -127,7 +127,7 @@ describe('table', () => {
     ];
     const header = 'A LONG HEADER THAT DOES NOT FIT THE WIDTH:';
     const indent = ' '.repeat(header.length + 1);
-    expect(await renderTable(data, marked, view(40))).toBe(
+    expect(await renderTable(data, markedColumns, view(40))).toBe(
       `${'ID:'.padEnd(indent.length)}a\n${indent}current\n${header} x\n\n${'ID:'.padEnd(indent.length)}-\n${header} x\n`,
     );
   });

@@ -27,11 +27,11 @@ describe('the progress line of a transfer', () => {
     expect(progressText('Uploading', { files: 0, totalFiles: 0, bytes: 0, totalBytes: 0 }, 100, 80)).toContain('100 %');
     expect(progressText('Uploading', { files: 1, totalFiles: 2, bytes: 0, totalBytes: 0 }, 100, 80)).toContain('50 %');
     // The rate is shown after two seconds, and the remaining time until the last byte.
-    const uploaded = (bytes: number, elapsed: number) =>
-      progressText('Uploading', { files: 0, totalFiles: 1, bytes, totalBytes: 10 }, elapsed, 120).split(' of 10 B')[1];
-    expect(uploaded(4, 1_999)).toBe('');
-    expect(uploaded(4, 2_000)).toBe('  2 B/s  3s left');
-    expect(uploaded(10, 2_000)).toBe('  5 B/s');
+    const progressAfter = (bytes: number, elapsedTime: number) =>
+      progressText('Uploading', { files: 0, totalFiles: 1, bytes, totalBytes: 10 }, elapsedTime, 120).split(' of 10 B')[1];
+    expect(progressAfter(4, 1_999)).toBe('');
+    expect(progressAfter(4, 2_000)).toBe('  2 B/s  3s left');
+    expect(progressAfter(10, 2_000)).toBe('  5 B/s');
     // More bytes than announced are never shown as more than 100 %.
     expect(progressText('Uploading', { files: 1, totalFiles: 1, bytes: 30, totalBytes: 10 }, 5_000, 120)).toMatch(/100 % .*6 B\/s$/);
   });

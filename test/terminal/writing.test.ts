@@ -12,7 +12,7 @@ import { openPrompt } from '../support/open-prompts.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const [enter, backspace, left] = ['\r', '\u007f', '\u001b[D'] as const;
-const pasted = (text: string): string => `\u001b[200~${text}\u001b[201~`;
+const pasteOf = (text: string): string => `\u001b[200~${text}\u001b[201~`;
 
 function writing(question: Partial<InputQuestion> = {}, options: Parameters<typeof openPrompt>[2] = {}) {
   const unsent: string[] = [];
@@ -40,8 +40,8 @@ describe('a text', () => {
 
   it('is pasted in several lines, of which the last can be changed and joined with the one above', async () => {
     const { answer, press, screen, turns } = await writing();
-    const drawn = await press('start ', pasted('one\ntwo\nthree'));
-    expect(drawn).toContain('  start one\n  two\n  three');
+    const drawnText = await press('start ', pasteOf('one\ntwo\nthree'));
+    expect(drawnText).toContain('  start one\n  two\n  three');
     await press('!', '\u0001', backspace, enter);
     expect(await answer).toBe('start one\ntwothree!');
     await turns();
@@ -50,7 +50,7 @@ describe('a text', () => {
 
   it('is pasted at the cursor', async () => {
     const { answer, press } = await writing();
-    await press('ac', left, pasted('b'), 'B', enter);
+    await press('ac', left, pasteOf('b'), 'B', enter);
     expect(await answer).toBe('abBc');
   });
 
@@ -63,8 +63,8 @@ describe('a text', () => {
   it('is clipped on the screen if it is long, and shown without control characters', async () => {
     const lines = Array.from({ length: 12 }, (_, index) => `line ${index}`);
     const { answer, press, screen } = await writing();
-    const drawn = await press(pasted(lines.join('\n')));
-    expect(drawn).toContain('… 3 more lines …');
+    const drawnText = await press(pasteOf(lines.join('\n')));
+    expect(drawnText).toContain('… 3 more lines …');
     await press('\u202e', enter);
     expect(await answer).toBe(`${lines.join('\n')}\u202e`);
     expect(screen()).toContain('line 11\\u{202e}');
@@ -174,8 +174,8 @@ describe('a text from an editor', () => {
     ['kill -9 $PPID', /The editor `.*` failed \(SIGKILL\)\./],
   ])('is requested again after `%s`', async (script, problem) => {
     const { answer, edit, screen, press, unsent } = await editing(script);
-    const shown = typeof problem === 'string' ? problem : 'failed (';
-    await edit(shown);
+    const problemText = typeof problem === 'string' ? problem : 'failed (';
+    await edit(problemText);
     expect(screen()).toMatch(problem);
     await press('typed', enter);
     expect(await answer).toBe('typed');

@@ -79,9 +79,9 @@ describe('an answer to a question', () => {
   });
 
   it('is found even if a label is empty', () => {
-    const odd: HumanQuestion = { question: 'Where?', multi_select: true, options: [{ label: '' }, { label: 'Paris' }] };
-    expect(fittingAnswer(odd, 'paris')).toBe('Paris');
-    expect(() => fittingAnswer(odd, 'London')).toThrow('"London" is not an option');
+    const ambiguousQuestion: HumanQuestion = { question: 'Where?', multi_select: true, options: [{ label: '' }, { label: 'Paris' }] };
+    expect(fittingAnswer(ambiguousQuestion, 'paris')).toBe('Paris');
+    expect(() => fittingAnswer(ambiguousQuestion, 'London')).toThrow('"London" is not an option');
   });
 
   it('finds labels with commas among others in one text', () => {

@@ -9,9 +9,9 @@ import { fakeTerminal } from '../terminal/fake-streams.ts';
 /** A clock whose times are set by the test. */
 class TwoTimes implements Clock {
   timeOfDay = Date.parse('2026-07-18T09:00:00.000Z');
-  passed = 0;
+  elapsedTime = 0;
   now = () => this.timeOfDay;
-  steady = () => this.passed;
+  steady = () => this.elapsedTime;
   sleep = () => Promise.reject(new Error('Nothing waits here.'));
 }
 
@@ -23,7 +23,7 @@ describe('an outage of the service', () => {
     const outages = new OutageTracker(clock);
     expect(outages.tolerates(unreachableError)).toBe(true);
     clock.timeOfDay += 10 * maxOutageMilliseconds;
-    clock.passed += 1_000;
+    clock.elapsedTime += 1_000;
     expect(outages.tolerates(unreachableError)).toBe(true);
   });
 
@@ -32,7 +32,7 @@ describe('an outage of the service', () => {
     const outages = new OutageTracker(clock);
     expect(outages.tolerates(unreachableError)).toBe(true);
     clock.timeOfDay -= 10 * maxOutageMilliseconds;
-    clock.passed += maxOutageMilliseconds + 1;
+    clock.elapsedTime += maxOutageMilliseconds + 1;
     expect(outages.tolerates(unreachableError)).toBe(false);
   });
 
@@ -40,9 +40,9 @@ describe('an outage of the service', () => {
     const clock = new TwoTimes();
     const outages = new OutageTracker(clock);
     expect(outages.tolerates(unreachableError)).toBe(true);
-    clock.passed = maxOutageMilliseconds;
+    clock.elapsedTime = maxOutageMilliseconds;
     expect(outages.tolerates(unreachableError)).toBe(true);
-    clock.passed += 1;
+    clock.elapsedTime += 1;
     expect(outages.tolerates(unreachableError)).toBe(false);
   });
 
@@ -51,7 +51,7 @@ describe('an outage of the service', () => {
     const outages = new OutageTracker(clock);
     for (let count = 0; count < 3; count++) {
       expect(outages.tolerates(unreachableError)).toBe(true);
-      clock.passed += maxOutageMilliseconds;
+      clock.elapsedTime += maxOutageMilliseconds;
       outages.recordAnswer();
     }
     expect(outages.tolerates(unreachableError)).toBe(true);
@@ -74,8 +74,8 @@ describe('an outage of the service', () => {
     const outages = new OutageTracker(new TwoTimes());
     outages.recordAnswer();
     expect([503, 501].map((status) => outages.tolerates(answerError(status)))).toEqual([true, false]);
-    const broken = Object.assign(new Error('broken'), { exit: unreachableError.exit });
-    expect([answerError(404), answerError(401), broken, 'broken', null].map(tolerates)).toEqual([false, false, false, false, false]);
+    const brokenError = Object.assign(new Error('broken'), { exit: unreachableError.exit });
+    expect([answerError(404), answerError(401), brokenError, 'broken', null].map(tolerates)).toEqual([false, false, false, false, false]);
   });
 
   it('includes an untrusted certificate only after the service has answered', () => {
@@ -93,7 +93,7 @@ describe('an outage of the service', () => {
     let writes = true;
     const outages = new OutageTracker(clock, undefined, () => writes);
     expect(outages.tolerates(unreachableError)).toBe(true);
-    clock.passed += 10 * maxOutageMilliseconds;
+    clock.elapsedTime += 10 * maxOutageMilliseconds;
     expect(outages.tolerates(unreachableError)).toBe(true);
     writes = false;
     expect(outages.tolerates(unreachableError)).toBe(false);
@@ -118,19 +118,19 @@ describe('the error that ends watching', () => {
   /** The message of the error after an outage that was reported as these options say, and what was printed before. */
   function describeEnd(format: 'table' | 'json', isQuiet: boolean) {
     const clock = new TwoTimes();
-    clock.passed = 5_000;
+    clock.elapsedTime = 5_000;
     const { terminal, stderr } = fakeTerminal({ tty: true, quiet: isQuiet });
     const outages = new OutageTracker(clock, outageNotes({ terminal, clock, format }));
     outages.tolerates(unreachableError);
     outages.tolerates(unreachableError);
-    clock.passed += maxOutageMilliseconds + 1_000;
+    clock.elapsedTime += maxOutageMilliseconds + 1_000;
     expect(outages.tolerates(unreachableError)).toBe(false);
-    return { error: outages.describeEnd(unreachableError) as UnavailableError, printed: stderr(), outages, clock };
+    return { error: outages.describeEnd(unreachableError) as UnavailableError, output: stderr(), outages, clock };
   }
 
   it('does not repeat the reason that is on the screen', () => {
-    const { error, printed } = describeEnd('table', false);
-    expect(printed).toContain('The service cannot be reached.\n');
+    const { error, output } = describeEnd('table', false);
+    expect(output).toContain('The service cannot be reached.\n');
     expect(error.message).toBe('The service has not answered for 1m 1s.');
     expect(error).toMatchObject({
       code: unreachableError.code,
@@ -165,7 +165,7 @@ describe('the error that ends watching', () => {
     expect(outages.describeEnd(unreachableError)).toBe(unreachableError);
     // The reason for the next outage is the same, but it has not been shown again.
     expect(outages.tolerates(unreachableError)).toBe(true);
-    clock.passed += maxOutageMilliseconds + 1;
+    clock.elapsedTime += maxOutageMilliseconds + 1;
     expect(outages.tolerates(unreachableError)).toBe(false);
     expect(outages.describeEnd(unreachableError)).toBe(unreachableError);
   });

@@ -38,9 +38,9 @@ class SharedTime {
 
 /** The rate limit of a service, with windows of a minute. */
 class Limit {
-  used = 0;
-  most = 0;
-  refused = 0;
+  usedCount = 0;
+  maxUsed = 0;
+  refusedCount = 0;
   readonly #clock: SharedTime;
   readonly #limit: number;
   #window = 0;
@@ -52,15 +52,19 @@ class Limit {
 
   take(): void {
     const window = Math.floor(this.#clock.now() / 60_000);
-    if (window !== this.#window) this.used = 0;
+    if (window !== this.#window) this.usedCount = 0;
     this.#window = window;
-    this.used += 1;
-    this.most = Math.max(this.most, this.used);
-    if (this.used > this.#limit) this.refused += 1;
+    this.usedCount += 1;
+    this.maxUsed = Math.max(this.maxUsed, this.usedCount);
+    if (this.usedCount > this.#limit) this.refusedCount += 1;
   }
 
   get allowance() {
-    return { remaining: Math.max(0, this.#limit - this.used), limit: this.#limit, milliseconds: 60_000 - (this.#clock.now() % 60_000) };
+    return {
+      remaining: Math.max(0, this.#limit - this.usedCount),
+      limit: this.#limit,
+      milliseconds: 60_000 - (this.#clock.now() % 60_000),
+    };
   }
 }
 
@@ -74,7 +78,7 @@ function startWatching(
   const run = new FakeRun();
   const { client } = run;
   const requests: number[] = [];
-  const counted = {
+  const countingClient = {
     onWaiting: client.onWaiting,
     openEvents: client.openEvents,
     get allowance() {
@@ -89,7 +93,7 @@ function startWatching(
   } as unknown as Client;
   const stop = new AbortController();
   const all = (async () => {
-    for await (const { type } of watchRun(counted, 'r1', { clock, signal: stop.signal })) if (type === 'message') onMessage();
+    for await (const { type } of watchRun(countingClient, 'r1', { clock, signal: stop.signal })) if (type === 'message') onMessage();
   })().catch(() => undefined);
   const end = (): Promise<void> => {
     stop.abort();
@@ -174,10 +178,10 @@ describe('polling', () => {
       );
       await clock.goTo(clock.now() + 3 * 60_000);
       await Promise.all(watches.map(({ stop }) => stop()));
-      expect(limit.refused).toBe(0);
+      expect(limit.refusedCount).toBe(0);
       // A part of the limit remains for requests other than polling.
-      expect(limit.most).toBeLessThanOrEqual(3_000 * 0.97);
-      expect(limit.most).toBeGreaterThan(1_000);
+      expect(limit.maxUsed).toBeLessThanOrEqual(3_000 * 0.97);
+      expect(limit.maxUsed).toBeGreaterThan(1_000);
     },
     120_000,
   );

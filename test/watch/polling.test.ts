@@ -15,14 +15,14 @@ const unreachableError = (): UnavailableError => new UnavailableError('The servi
 /** A clock that advances only by sleeping. */
 function sleepingClock() {
   const clock = {
-    passed: 0,
+    elapsedTime: 0,
     pauses: [] as number[],
-    now: () => Date.parse('2026-07-18T09:00:00.000Z') + clock.passed,
-    steady: () => clock.passed,
+    now: () => Date.parse('2026-07-18T09:00:00.000Z') + clock.elapsedTime,
+    steady: () => clock.elapsedTime,
     async sleep(milliseconds: number, signal?: AbortSignal) {
       signal?.throwIfAborted();
       clock.pauses.push(Math.round(milliseconds));
-      clock.passed += milliseconds;
+      clock.elapsedTime += milliseconds;
     },
   };
   return clock;
@@ -140,7 +140,7 @@ describe('polling', () => {
     const clock = sleepingClock();
     const attempts: number[] = [];
     const open = async (): Promise<never> => {
-      attempts.push(Math.round(clock.passed));
+      attempts.push(Math.round(clock.elapsedTime));
       throw new NoStreamError('busy', { wait: 60_000 });
     };
     const stream = new RetryingStream<Body>({ clock, open, bodies: () => [], random: () => 0 });
@@ -159,17 +159,17 @@ describe('polling', () => {
 
   it('ends after an outage of a minute, measured from its first failure', async () => {
     const { end, clock } = pollWith([[], ...Array.from({ length: 100 }, () => unreachableError())]);
-    const before = clock.passed;
+    const before = clock.elapsedTime;
     expect(await failureOf(end)).toMatchObject({ code: 'service_unavailable' });
-    expect(clock.passed - before).toBeGreaterThan(maxOutageMilliseconds);
-    expect(clock.passed - before).toBeLessThan(maxOutageMilliseconds + 5_000);
+    expect(clock.elapsedTime - before).toBeGreaterThan(maxOutageMilliseconds);
+    expect(clock.elapsedTime - before).toBeLessThan(maxOutageMilliseconds + 5_000);
   });
 
   it('measures each outage from its own start', async () => {
     const outage = Array.from({ length: 15 }, () => unreachableError());
     const { end, clock } = pollWith([...outage, [], ...outage, ['news'], ...outage, ['end']]);
     await end;
-    expect(clock.passed).toBeGreaterThan(maxOutageMilliseconds + 20_000);
+    expect(clock.elapsedTime).toBeGreaterThan(maxOutageMilliseconds + 20_000);
   });
 
   it('reports a wait for the rate limit before the pause, and only when it is one', async () => {
@@ -230,14 +230,14 @@ describe('a poll that is repeated through outages', () => {
     const outage = Array.from({ length: 15 }, () => unreachableError());
     const { poll, clock, outages } = startRepeating([...outage, 'first', ...outage, 'second']);
     expect([await poll(), await poll()]).toEqual(['first', 'second']);
-    expect(clock.passed).toBeGreaterThan(maxOutageMilliseconds);
+    expect(clock.elapsedTime).toBeGreaterThan(maxOutageMilliseconds);
     expect(outages).toHaveLength(4);
   });
 
   it('fails after a minute, and immediately with errors that will not pass', async () => {
     const { poll, clock } = startRepeating(Array.from({ length: 100 }, () => unreachableError()));
     expect(await failureOf(poll())).toMatchObject({ code: 'service_unavailable' });
-    expect(clock.passed).toBeGreaterThan(maxOutageMilliseconds);
+    expect(clock.elapsedTime).toBeGreaterThan(maxOutageMilliseconds);
     const otherError = new Error('It does not exist.');
     const immediateFailure = startRepeating([otherError]);
     expect(await failureOf(immediateFailure.poll())).toBe(otherError);

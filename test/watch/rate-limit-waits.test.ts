@@ -98,8 +98,8 @@ it('closes its source when nobody reads on', async () => {
 });
 
 it('does not wait for its source when nobody reads on, nor report its later failure', async () => {
-  const unhandled: unknown[] = [];
-  const onUnhandled = (error: unknown): void => void unhandled.push(error);
+  const unhandledErrors: unknown[] = [];
+  const onUnhandled = (error: unknown): void => void unhandledErrors.push(error);
   process.on('unhandledRejection', onUnhandled);
   afterTest(() => void process.removeListener('unhandledRejection', onUnhandled));
   const { events, fail, wait, state } = controlledSource();
@@ -111,5 +111,5 @@ it('does not wait for its source when nobody reads on, nor report its later fail
   fail(new Error('too late'));
   await new Promise((resolve) => setImmediate(resolve));
   expect(state().isClosed).toBe(true);
-  expect(unhandled).toEqual([]);
+  expect(unhandledErrors).toEqual([]);
 });

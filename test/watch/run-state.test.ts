@@ -5,7 +5,7 @@ import type { RunEventBody } from '../../src/watch/events.ts';
 import { RunState } from '../../src/watch/run-state.ts';
 import { question } from './fake-run.ts';
 
-const streamed = (state: RunState, type: string, data: unknown): RunEventBody[] => [
+const streamEvents = (state: RunState, type: string, data: unknown): RunEventBody[] => [
   ...state.event({ id: '1', type, data: JSON.stringify(data) }),
 ];
 const message = (id: string, more: Partial<RunMessage> = {}): RunMessage => ({ id, text_content: id, ...more }) as RunMessage;
@@ -15,21 +15,21 @@ describe('an event of the stream', () => {
   it('is reported in the form that polling has, and becomes part of the known state', () => {
     const state = new RunState();
     expect(state.isNew).toBe(true);
-    expect(streamed(state, 'run.status', { status: 'running', previous: 'pending' })).toEqual([
+    expect(streamEvents(state, 'run.status', { status: 'running', previous: 'pending' })).toEqual([
       { type: 'run.status', data: { status: 'running', previous: null } },
     ]);
     expect(state.isNew).toBe(false);
-    expect(streamed(state, 'message', { message: message('m1') })).toEqual([{ type: 'message', data: { message: message('m1') } }]);
+    expect(streamEvents(state, 'message', { message: message('m1') })).toEqual([{ type: 'message', data: { message: message('m1') } }]);
     expect([state.offset, state.lastMessageId]).toEqual([1, 'm1']);
     const request = question('q1', 'Pay?');
-    expect(streamed(state, 'human_request.pending', { human_request: request })).toEqual([
+    expect(streamEvents(state, 'human_request.pending', { human_request: request })).toEqual([
       { type: 'human_request.pending', data: { human_request: request } },
     ]);
     expect(state.differs(runOf('running'), request)).toBe(false);
-    expect(streamed(state, 'human_request.resolved', { human_request_id: 'q1', resolution: 'withdrawn' })).toEqual([
+    expect(streamEvents(state, 'human_request.resolved', { human_request_id: 'q1', resolution: 'withdrawn' })).toEqual([
       { type: 'human_request.resolved', data: { human_request_id: 'q1', title: 'Pay?', resolution: 'withdrawn' } },
     ]);
-    expect(streamed(state, 'run.finished', { run: runOf('completed') })).toEqual([
+    expect(streamEvents(state, 'run.finished', { run: runOf('completed') })).toEqual([
       { type: 'run.finished', data: { run: runOf('completed') } },
     ]);
   });
@@ -37,31 +37,31 @@ describe('an event of the stream', () => {
   it('is not reported again if its content is known', () => {
     const state = new RunState();
     for (const isFirst of [true, false]) {
-      expect(streamed(state, 'run.status', { status: 'waiting' })).toHaveLength(isFirst ? 1 : 0);
-      expect(streamed(state, 'message', { message: message('m1') })).toHaveLength(isFirst ? 1 : 0);
-      expect(streamed(state, 'human_request.pending', { human_request: question('q1') })).toHaveLength(isFirst ? 1 : 0);
+      expect(streamEvents(state, 'run.status', { status: 'waiting' })).toHaveLength(isFirst ? 1 : 0);
+      expect(streamEvents(state, 'message', { message: message('m1') })).toHaveLength(isFirst ? 1 : 0);
+      expect(streamEvents(state, 'human_request.pending', { human_request: question('q1') })).toHaveLength(isFirst ? 1 : 0);
     }
     expect(state.offset).toBe(1);
   });
 
   it('does not resolve a request that is not pending', () => {
     const state = new RunState();
-    const resolved = { human_request_id: 'q1', resolution: 'answered' };
-    expect(streamed(state, 'human_request.resolved', resolved)).toEqual([]);
-    streamed(state, 'human_request.pending', { human_request: question('q2') });
-    expect(streamed(state, 'human_request.resolved', resolved)).toEqual([]);
+    const resolution = { human_request_id: 'q1', resolution: 'answered' };
+    expect(streamEvents(state, 'human_request.resolved', resolution)).toEqual([]);
+    streamEvents(state, 'human_request.pending', { human_request: question('q2') });
+    expect(streamEvents(state, 'human_request.resolved', resolution)).toEqual([]);
     expect(state.request?.id).toBe('q2');
   });
 
   it('of an unknown type is ignored', () => {
-    expect(streamed(new RunState(), 'run.renamed', { message: message('m1'), status: 'running', run: runOf('completed') })).toEqual([]);
+    expect(streamEvents(new RunState(), 'run.renamed', { message: message('m1'), status: 'running', run: runOf('completed') })).toEqual([]);
   });
 
   it.each(['message', 'run.status', 'human_request.pending', 'human_request.resolved', 'run.finished'])(
     'of the type %s is rejected without its content',
     (type) => {
       for (const data of [null, 'text', {}, { message: null, status: null, human_request: null, human_request_id: null, run: null }])
-        expect(() => streamed(new RunState(), type, data)).toThrow(SyntaxError);
+        expect(() => streamEvents(new RunState(), type, data)).toThrow(SyntaxError);
       expect(() => [...new RunState().event({ id: '1', type, data: 'not JSON' })]).toThrow(SyntaxError);
     },
   );
@@ -81,8 +81,8 @@ describe('the request of a run that has ended', () => {
     ['failed', { ...at('09:00:01'), timestamp: 'unknown' }, 'withdrawn'],
   ] as const)('is, if the run is %s and a message was sent %j, reported as %3$s', (status, sent, resolution) => {
     const state = new RunState();
-    streamed(state, 'human_request.pending', { human_request: question('q1') });
-    if (sent !== undefined) streamed(state, 'message', { message: message('m1', sent as Partial<RunMessage>) });
+    streamEvents(state, 'human_request.pending', { human_request: question('q1') });
+    if (sent !== undefined) streamEvents(state, 'message', { message: message('m1', sent as Partial<RunMessage>) });
     expect([...state.run(runOf(status), null)]).toEqual([
       { type: 'human_request.resolved', data: { human_request_id: 'q1', title: 'Question q1', resolution } },
       { type: 'run.status', data: { status, previous: null } },

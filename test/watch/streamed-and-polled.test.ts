@@ -24,7 +24,7 @@ const askBehaviour: Behaviour = async (host) => {
   return { status: 'completed' };
 };
 
-interface Watched {
+interface WatchHarness {
   events: RunEvent[];
   /** Resolves to all events when the run has ended. */
   end: Promise<RunEvent[]>;
@@ -39,9 +39,9 @@ function clientOf(url: string, token: string): Client {
 }
 
 /** Starts to watch; the test ends without waiting for it. */
-function watch(url: string, api: Api, runId: string): Watched {
+function watch(url: string, api: Api, runId: string): WatchHarness {
   const stop = new AbortController();
-  const watcher: Watched = { events: [], end: Promise.resolve([]), outages: [], stop };
+  const watcher: WatchHarness = { events: [], end: Promise.resolve([]), outages: [], stop };
   const onOutage = (outage: Outage | undefined): void => void watcher.outages.push(outage);
   const collectAll = async (): Promise<RunEvent[]> => {
     const client = clientOf(url, api.service.token);
@@ -54,7 +54,7 @@ function watch(url: string, api: Api, runId: string): Watched {
   return watcher;
 }
 
-const until = (watcher: Watched, type: RunEvent['type']): Promise<void> =>
+const until = (watcher: WatchHarness, type: RunEvent['type']): Promise<void> =>
   expect.poll(() => watcher.events.some((event) => event.type === type), { timeout: 20_000 }).toBe(true) as unknown as Promise<void>;
 
 function inShort(event: RunEvent): string {

@@ -42,13 +42,13 @@ function openScripted(scripts: readonly (Script | Error)[]) {
       close: (reason: unknown) => closedStreams.push(reason),
     } as unknown as EventReader;
   };
-  return { open, lastEventIds, closed: closedStreams };
+  return { open, lastEventIds, closedStreams };
 }
 
-function streamed(scripts: readonly (Script | Error)[], random = 0) {
+function newStream(scripts: readonly (Script | Error)[], random = 0) {
   let now = 0;
   const clock = { now: () => 0, steady: () => now } as unknown as Clock;
-  const { open, lastEventIds, closed } = openScripted(scripts);
+  const { open, lastEventIds, closedStreams } = openScripted(scripts);
   const stream = new RetryingStream<string>({ clock, open, bodies: ({ data }) => [data], random: () => random });
   /** What one attempt reads. */
   const read = async (signal = inertSignal): Promise<string[]> => {
@@ -56,12 +56,12 @@ function streamed(scripts: readonly (Script | Error)[], random = 0) {
     for await (const body of stream.read(signal, () => bodies.push('opened'))) bodies.push(body);
     return bodies;
   };
-  return { stream, read, lastEventIds, closed, pass: (milliseconds: number) => (now += milliseconds) };
+  return { stream, read, lastEventIds, closed: closedStreams, pass: (milliseconds: number) => (now += milliseconds) };
 }
 
 describe('a stream', () => {
   it('is reopened after its last event that has an ID', async () => {
-    const { stream, read, lastEventIds, closed, pass } = streamed([{ ids: ['1', '2', ''] }, { ids: [] }, { ids: ['3'] }, {}]);
+    const { stream, read, lastEventIds, closed, pass } = newStream([{ ids: ['1', '2', ''] }, { ids: [] }, { ids: ['3'] }, {}]);
     expect(stream.wait).toBe(0);
     expect(await read()).toEqual(['opened', 'data of 1', 'data of 2', 'data of ']);
     expect(closed).toHaveLength(1);
@@ -75,17 +75,17 @@ describe('a stream', () => {
   it('is reopened after longer and longer pauses until it contains an event', async () => {
     const resetError = new Error('The connection was reset.');
     const scripts = [...Array.from({ length: 6 }, () => resetError), { ids: ['1'] }, { ids: ['2'], end: resetError }, resetError];
-    const { stream, read } = streamed(scripts);
-    const waits: number[] = [];
+    const { stream, read } = newStream(scripts);
+    const waitTimes: number[] = [];
     for (const _ of scripts) {
       await read();
-      waits.push(stream.wait);
+      waitTimes.push(stream.wait);
     }
-    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 1_000, 1_000, 2_000]);
+    expect(waitTimes).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 1_000, 1_000, 2_000]);
   });
 
   it('is reopened when its pause is over', async () => {
-    const { stream, read, pass } = streamed([{}]);
+    const { stream, read, pass } = newStream([{}]);
     await read();
     pass(400);
     expect(stream.wait).toBe(600);
@@ -107,7 +107,7 @@ describe('a stream', () => {
 
   it('is not tried again if the service has none, or sends something else', async () => {
     for (const script of [new NoStreamError('unknown', { final: true }), { end: new SyntaxError('That is no event.') }]) {
-      const { stream, read } = streamed([script]);
+      const { stream, read } = newStream([script]);
       await read();
       expect(stream.wait).toBe(Number.POSITIVE_INFINITY);
       stream.retry();
@@ -116,7 +116,7 @@ describe('a stream', () => {
   });
 
   it('can be reopened immediately when the service answers again', async () => {
-    const { stream, read } = streamed([new Error('The connection was reset.')]);
+    const { stream, read } = newStream([new Error('The connection was reset.')]);
     await read();
     stream.retry();
     expect(stream.wait).toBe(0);
@@ -124,14 +124,14 @@ describe('a stream', () => {
 
   it('ends with the reason of its signal, and is closed', async () => {
     const stop = new AbortController();
-    const { read, closed } = streamed([{ ids: ['1'], end: new Error('The connection was reset.') }]);
+    const { read, closed } = newStream([{ ids: ['1'], end: new Error('The connection was reset.') }]);
     stop.abort(new Error('enough'));
     expect(await failureOf(read(stop.signal))).toMatchObject({ message: 'enough' });
     expect(closed).toHaveLength(1);
   });
 
   const waitAfter = async (script: Script | Error, random = 0): Promise<number> => {
-    const { stream, read } = streamed([script], random);
+    const { stream, read } = newStream([script], random);
     await read();
     return stream.wait;
   };

@@ -5,16 +5,16 @@ import type { RunEvent } from '../../src/watch/events.ts';
 import { Pace } from '../../src/watch/pace.ts';
 import { exitOfRun, isFinal } from '../../src/watch/run-status.ts';
 import { watchRun } from '../../src/watch/watch-run.ts';
-import { failureOf, newClient, scripted } from '../client/harness.ts';
+import { failureOf, newClient, scriptedServer } from '../client/harness.ts';
 import { json } from '../faults/raw-server.ts';
 import { FakeRun, question, texts } from './fake-run.ts';
 
 /** A clock that advances only by sleeping. */
-function sleepingClock(): Clock & { slept: number[] } {
+function sleepingClock(): Clock & { sleeps: number[] } {
   const sleeps: number[] = [];
   let now = Date.parse('2026-07-18T09:00:00.000Z');
   return {
-    slept: sleeps,
+    sleeps,
     now: () => now,
     async sleep(ms, signal) {
       signal?.throwIfAborted();
@@ -157,11 +157,11 @@ describe('the requests of a watch', () => {
     const run = new FakeRun();
     run.reported = { status: 'running', messages: [], request: null };
     const all: string[][] = [[]];
-    let elapsed = 0;
-    const clock: Clock = { now: () => 0, steady: () => elapsed, sleep: async () => undefined };
+    let elapsedTime = 0;
+    const clock: Clock = { now: () => 0, steady: () => elapsedTime, sleep: async () => undefined };
     const stop = new AbortController();
     const pause = async (): Promise<void> => {
-      elapsed += milliseconds;
+      elapsedTime += milliseconds;
       if (all.length === polls) stop.abort(new Error('enough'));
       stop.signal.throwIfAborted();
       change(run.reported, all.length);
@@ -403,7 +403,7 @@ describe('a failure of the service', () => {
   it('neither loses nor repeats a message when it is short', async () => {
     const page = (ids: string[], total: number) => json(200, { messages: ids.map((id) => ({ id })), total, limit: 50, offset: 0 });
     const runPoll = (status: string) => json(200, { run: { id: 'r1', status }, pending_human_request: null });
-    const server = await scripted(
+    const server = await scriptedServer(
       // The service does not offer an event stream.
       json(404, { error: 'route_not_found' }),
       runPoll('running'),
@@ -453,7 +453,7 @@ describe('the pace', () => {
       if (poll === 14) now.status = 'completed';
     };
     await collectEvents(run, clock);
-    expect(clock.slept.map(Math.round)).toEqual([
+    expect(clock.sleeps.map(Math.round)).toEqual([
       ...[340, 476, 666, 933, 1306, 1829, 2560],
       ...Array.from({ length: 20 }, () => 3_000),
       ...[340, 476, 666, 933],
@@ -484,7 +484,7 @@ describe('the pace', () => {
     const { signal } = new AbortController();
     pace.hurry();
     for (let count = 0; count < 3; count += 1) await pace.pause(true, signal);
-    expect(clock.slept).toHaveLength(2);
+    expect(clock.sleeps).toHaveLength(2);
   });
 });
 

@@ -28,7 +28,7 @@ export const phrases = [
   { pattern: '(?<!instead )of now', instead: 'current' },
 ];
 
-const compiled = phrases.map(({ pattern, instead }) => ({
+const compiledPhrases = phrases.map(({ pattern, instead }) => ({
   // Between two words there may be the end of a line and the beginning of the next one in a comment or a quote.
   regex: new RegExp(`(?<![\\w-])(?:${pattern.replaceAll(/(?<!\[) (?!\])/g, '\\s+(?:(?:\\*|//|#|>)\\s+)?')})(?![\\w-])`, 'gim'),
   instead,
@@ -44,7 +44,7 @@ const quotation = /phrases-ignore/;
  */
 export function findPhrases(text) {
   const skippedLines = ignoredLines(text);
-  const problems = compiled.flatMap(({ regex, instead }) =>
+  const problems = compiledPhrases.flatMap(({ regex, instead }) =>
     [...text.matchAll(regex)].map((match) => ({
       line: lineAt(text, match.index),
       phrase: match[0].replaceAll(/\s+(?:(?:\*|\/\/|#|>)\s+)?/g, ' '),

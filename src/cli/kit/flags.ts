@@ -27,7 +27,7 @@ export type CompletionSource = RemoteSource | 'cases' | 'profiles' | 'settings' 
 export type PickedRuns = 'waiting' | 'active';
 
 /** How a user picks a missing value; the values to choose from are those of `complete`. */
-export interface PickExtras {
+export interface PickSettings {
   /** Only these runs. */
   readonly runs?: PickedRuns;
   /** For an optional argument: options that make it unnecessary. */
@@ -42,7 +42,7 @@ export interface Argument<Value = unknown> {
   readonly required: boolean;
   readonly variadic: boolean;
   readonly complete?: CompletionSource;
-  readonly pick?: PickExtras;
+  readonly pick?: PickSettings;
   /** Applied to each value before the command runs. */
   readonly check?: Check;
   /** Type only. */
@@ -64,7 +64,7 @@ export interface Option<Value = unknown> {
   readonly negatable: boolean;
   readonly choices?: readonly string[];
   readonly complete?: CompletionSource;
-  readonly pick?: PickExtras;
+  readonly pick?: PickSettings;
   /** Whether it is left out of help, completion and the manual. */
   readonly hidden?: boolean;
   /** @throws UsageError naming the flag */
@@ -73,86 +73,91 @@ export interface Option<Value = unknown> {
   readonly value?: Value;
 }
 
-interface ArgumentExtras {
+interface ArgumentSettings {
   complete?: CompletionSource;
-  pick?: PickExtras;
+  pick?: PickSettings;
   /** Validates the value; see checks.ts. */
   check?: Check;
 }
-interface OptionExtras extends ArgumentExtras {
+interface OptionSettings extends ArgumentSettings {
   short?: string;
   hidden?: boolean;
 }
-interface FlagExtras extends OptionExtras {
+interface FlagSettings extends OptionSettings {
   aliases?: readonly string[];
 }
 
-export const argument = (summary: string, extras: ArgumentExtras = {}): Argument<string> => ({
+export const argument = (summary: string, settings: ArgumentSettings = {}): Argument<string> => ({
   summary,
   required: true,
   variadic: false,
-  ...extras,
+  ...settings,
 });
-export const optionalArgument = (summary: string, extras: ArgumentExtras = {}): Argument<string | undefined> => ({
+export const optionalArgument = (summary: string, settings: ArgumentSettings = {}): Argument<string | undefined> => ({
   summary,
   required: false,
   variadic: false,
-  ...extras,
+  ...settings,
 });
-export const repeatedArgument = (summary: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
+export const repeatedArgument = (summary: string, settings: ArgumentSettings = {}): Argument<string[]> => ({
   summary,
   required: true,
   variadic: true,
-  ...extras,
+  ...settings,
 });
 
 /** Any number of values, including none. */
-export const anyArguments = (summary: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
+export const anyArguments = (summary: string, settings: ArgumentSettings = {}): Argument<string[]> => ({
   summary,
   required: false,
   variadic: true,
-  ...extras,
+  ...settings,
 });
 
 const base = { required: false, repeatable: false, negatable: false } as const;
 
 /** An option whose value is text, validated by `check`. */
-const asText = ({ check, ...extras }: OptionExtras) => ({ parse: check ?? ((value: string): string => value), ...extras });
+const asText = ({ check, ...settings }: OptionSettings) => ({ parse: check ?? ((value: string): string => value), ...settings });
 
 /** `--flag`: false unless passed. */
-export const flag = (summary: string, extras: FlagExtras = {}): Option<boolean> => ({ ...base, summary, parse: () => true, ...extras });
+export const flag = (summary: string, settings: FlagSettings = {}): Option<boolean> => ({
+  ...base,
+  summary,
+  parse: () => true,
+  ...settings,
+});
 /** `--flag` and `--no-flag`: undefined unless passed. */
-export const toggle = (summary: string, extras: OptionExtras = {}): Option<boolean | undefined> => ({
+export const toggle = (summary: string, settings: OptionSettings = {}): Option<boolean | undefined> => ({
   ...base,
   summary,
   negatable: true,
   parse: () => true,
-  ...extras,
+  ...settings,
 });
-export const text = (metavar: string, summary: string, extras: OptionExtras = {}): Option<string | undefined> => ({
+export const text = (metavar: string, summary: string, settings: OptionSettings = {}): Option<string | undefined> => ({
   ...base,
   summary,
   metavar,
-  ...asText(extras),
+  ...asText(settings),
 });
-export const requiredText = (metavar: string, summary: string, extras: OptionExtras = {}): Option<string> => ({
+export const requiredText = (metavar: string, summary: string, settings: OptionSettings = {}): Option<string> => ({
   ...base,
   summary,
   metavar,
   required: true,
-  ...asText(extras),
+  ...asText(settings),
 });
-const asList = <Extras extends { parse: Check }>({ parse, ...extras }: Extras) => ({
+const asList = <Settings extends { parse: Check }>({ parse, ...settings }: Settings) => ({
   parse: (value: string, name: string): string[] => [parse(value, name)],
-  ...extras,
+  ...settings,
 });
 /** A repeatable option: always a list, empty unless passed. */
-export const texts = (metavar: string, summary: string, extras: OptionExtras = {}): Option<string[]> => ({
+export const texts = (metavar: string, summary: string, settings: OptionSettings = {}): Option<string[]> => ({
   ...base,
   summary,
   metavar,
   repeatable: true,
-  ...asList(asText(extras)),
+  ...asList(asText(settings)),
 });
 function invalidChoice(words: readonly string[], value: string, name: string): UsageError {
   const suggestion = nearest(value, words);
@@ -163,7 +168,7 @@ function invalidChoice(words: readonly string[], value: string, name: string): U
 export const choice = <const Words extends readonly string[]>(
   words: Words,
   summary: string,
-  extras: OptionExtras & { metavar?: string } = {},
+  settings: OptionSettings & { metavar?: string } = {},
 ): Option<Words[number] | undefined> => ({
   ...base,
   summary,
@@ -173,7 +178,7 @@ export const choice = <const Words extends readonly string[]>(
     if (words.includes(value)) return value as Words[number];
     throw invalidChoice(words, value, name);
   },
-  ...extras,
+  ...settings,
 });
 /** The same as a required option. */
 export const requiredChoice = <const Words extends readonly string[]>(words: Words, summary: string): Option<Words[number]> =>

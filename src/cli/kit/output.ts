@@ -57,28 +57,28 @@ export const documentOutput = <Result>(document: (result: Result, view: View) =>
 });
 export const rawOutput = (list: ListOutput<Any>): RawOutput => ({ kind: 'raw', list });
 
-type ColumnExtras<Row> = Pick<Column<Row>, 'align' | 'shrink' | 'min' | 'style' | 'link' | 'minViewWidth'>;
+type ColumnSettings<Row> = Pick<Column<Row>, 'align' | 'shrink' | 'min' | 'style' | 'link' | 'minViewWidth'>;
 
-export const column = <Row>(header: string, value: (row: Row) => unknown, extras: ColumnExtras<Row> = {}): Column<Row> => ({
+export const column = <Row>(header: string, value: (row: Row) => unknown, settings: ColumnSettings<Row> = {}): Column<Row> => ({
   header,
   value,
-  ...extras,
+  ...settings,
 });
-export const idColumn = <Row>(value: (row: Row) => unknown, extras: Pick<Column<Row>, 'minViewWidth'> = {}): Column<Row> => ({
+export const idColumn = <Row>(value: (row: Row) => unknown, settings: Pick<Column<Row>, 'minViewWidth'> = {}): Column<Row> => ({
   header: 'ID',
   value,
-  ...extras,
+  ...settings,
 });
 export const statusColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'STATUS', value, style: 'status' });
 export const timeColumn = <Row>(
   header: string,
   value: (row: Row) => unknown,
-  extras: Pick<Column<Row>, 'minViewWidth'> = {},
+  settings: Pick<Column<Row>, 'minViewWidth'> = {},
 ): Column<Row> => ({
   header,
   value,
   time: true,
-  ...extras,
+  ...settings,
 });
 
 /** Minimum terminal width of columns that lists show only in wide windows. */

@@ -4,7 +4,7 @@ import { shellWord } from '../../base/shell.ts';
 import { forPeople } from '../kit/audience.ts';
 import { isUuid } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
-import { type Argument, argument, optionalArgument, type PickExtras } from '../kit/flags.ts';
+import { type Argument, argument, optionalArgument, type PickSettings } from '../kit/flags.ts';
 
 /** The name of a run on the command line, parsed before any request is sent. */
 export type RunName =
@@ -71,8 +71,8 @@ const runSummary = 'The run: its number, its ID, or @latest';
 export const runArgument: Argument<string> = argument(runSummary, { complete: 'runs' });
 
 /** The same for commands that apply only to some runs. */
-export const pickedRunArgument = (pick: PickExtras): Argument<string> => argument(runSummary, { complete: 'runs', pick });
+export const pickedRunArgument = (pick: PickSettings): Argument<string> => argument(runSummary, { complete: 'runs', pick });
 
 /** An optional run. @param rest text to append to the summary */
-export const optionalRunArgument = (rest = '', pick?: PickExtras): Argument<string | undefined> =>
+export const optionalRunArgument = (rest = '', pick?: PickSettings): Argument<string | undefined> =>
   optionalArgument(`${runSummary}${rest}`, { complete: 'runs', ...(pick && { pick }) });

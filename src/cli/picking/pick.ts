@@ -40,10 +40,10 @@ export const canPick = (context: Context, source: CompletionSource | undefined):
 export async function pick(
   context: Context,
   command: AnyCommand,
-  { complete, pick: extras }: Pick<Argument & Option, 'complete' | 'pick'>,
+  { complete, pick: settings }: Pick<Argument & Option, 'complete' | 'pick'>,
   owner: string | undefined,
 ): Promise<string> {
-  const runs = extras?.runs;
+  const runs = settings?.runs;
   const [word, remedy] = nouns[complete as CompletionSource] ?? ['value', ''];
   const noun = `${runs === undefined ? '' : adjectives[runs]}${word}`;
   const { choicesOf } = await import('./choices.ts');
@@ -53,7 +53,7 @@ export async function pick(
   if (choices.length === 0) throw nothingToPick(noun, runs === undefined ? remedy : 'See all runs with `aops runs list`.');
   // Enter alone must not destroy anything.
   const noChoice = { value: '', name: `None of these` };
-  const needsCare = command.destructive || extras?.needsCare;
+  const needsCare = command.destructive || settings?.needsCare;
   const question = { message: `Which ${noun}?`, choices: needsCare ? [noChoice, ...choices] : choices };
   const pickedValue = await context.prompter.search(question, { signal: context.signal });
   if (pickedValue === '')

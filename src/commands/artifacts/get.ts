@@ -22,9 +22,9 @@ export default defineCommand({
     { command: 'aops artifacts get ARTIFACT --jq .status', text: 'Print only the status' },
   ],
   result: returns('getArtifact.artifact', { is_creator: 'boolean', can_edit: 'boolean', pending_question: 'object|null' }),
-  output: recordOutput<ArtifactDetails>(({ is_creator: yours, can_edit: editable, pending_question: asks, ...artifact }) => ({
+  output: recordOutput<ArtifactDetails>(({ is_creator: yours, can_edit: editable, pending_question: question, ...artifact }) => ({
     ...artifactRecord(artifact),
-    Asks: asks === null ? undefined : describeRequest(asks),
+    Asks: question === null ? undefined : describeRequest(question),
     Yours: yours ? 'yes' : 'no',
     'You can': editable ? 'edit' : 'view',
   })),

@@ -82,12 +82,12 @@ function resultOf(counts: CaseCounts): DisplayCounts {
   }
   const { needs_input: askingCount, pending } = counts;
   if (askingCount > 0 || pending > 0) {
-    const asks = askingCount === 0 ? '' : `${pluralize(askingCount, 'case needs', 'cases need')} human input.`;
+    const inputText = askingCount === 0 ? '' : `${pluralize(askingCount, 'case needs', 'cases need')} human input.`;
     const pendingText =
       askingCount === 0
         ? `${pluralize(pending, 'pending case is', 'pending cases are')} blocked by other cases that need human input.`
         : `${pluralize(pending, 'pending case')} cannot start until then.`;
-    const message = [asks, pending === 0 ? '' : pendingText].filter(Boolean).join(' ');
+    const message = [inputText, pending === 0 ? '' : pendingText].filter(Boolean).join(' ');
     const hint = 'Respond with `aops inbox`, then wait again.';
     throw new ResultError(new AopsError(message, { code: 'cases_waiting', exit: exitCodes.runWaiting, hint }), result);
   }

@@ -58,9 +58,13 @@ export class Turn {
     const call = writeTool(file, text);
     if (!is('no-tool-call')) this.update('tool_call', { toolCallId, status: 'pending', ...call });
     if (this.session.asks) {
-      const asked = request('session/request_permission', { sessionId: this.session.id, toolCall: { toolCallId, ...call }, options });
+      const permissionRequest = request('session/request_permission', {
+        sessionId: this.session.id,
+        toolCall: { toolCallId, ...call },
+        options,
+      });
       if (is('exit-asking')) setImmediate(() => process.exit(3));
-      const { outcome } = await asked;
+      const { outcome } = await permissionRequest;
       if (is('ignore-cancel', 'ignore-signals')) await never;
       if (!isAllowed(outcome) && !is('ignore-denial')) {
         this.update('tool_call_update', { toolCallId, status: 'failed' });

@@ -20,9 +20,9 @@ const partOf = (reply: Reply) =>
 const path = /^\/v1(?:beta)?\/models\/([^/:]+):(generateContent|streamGenerateContent)$/;
 
 export const gemini: WireFormat = {
-  matches: (requested) => path.test(requested),
-  read: (body: Body, requested) => {
-    const [, model = '', method] = path.exec(requested) ?? [];
+  matches: (requestedPath) => path.test(requestedPath),
+  read: (body: Body, requestedPath) => {
+    const [, model = '', method] = path.exec(requestedPath) ?? [];
     return {
       model,
       tools: (body.tools ?? []).flatMap((tool) => (tool.functionDeclarations ?? []).map(({ name }) => name)),

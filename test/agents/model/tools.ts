@@ -34,7 +34,7 @@ const openCode = (step: Action): Call => {
   return { tool: 'edit', arguments: { filePath: step.edit, oldString: step.from, newString: step.to } };
 };
 
-const prefixed = (prefix: string, text: string): string =>
+const withPrefix = (prefix: string, text: string): string =>
   text
     .replace(/\n$/, '')
     .split('\n')
@@ -51,8 +51,8 @@ const codex = (step: Action): Call => {
   }
   const change =
     'write' in step
-      ? `*** Add File: ${step.write}\n${prefixed('+', step.content)}`
-      : `*** Update File: ${step.edit}\n@@\n${prefixed('-', step.from)}${prefixed('+', step.to)}`;
+      ? `*** Add File: ${step.write}\n${withPrefix('+', step.content)}`
+      : `*** Update File: ${step.edit}\n@@\n${withPrefix('-', step.from)}${withPrefix('+', step.to)}`;
   return { tool: 'apply_patch', arguments: `*** Begin Patch\n${change}*** End Patch\n` };
 };
 

@@ -96,8 +96,8 @@ describe('--fields and --jq', () => {
   it('narrow the result', async () => {
     const singleResult = await service.cli(['agents', 'get', 'plain', '--fields', 'name,team_id', '--json']);
     expect(singleResult.json()).toEqual({ name: 'plain', team_id: service.service.teamId });
-    const nested = await list('--fields', 'name,latest_build.revision_number', '--json');
-    expect(nested.json<{ data: unknown[] }>().data).toContainEqual({ name: 'plain', latest_build: { revision_number: 1 } });
+    const nestedResult = await list('--fields', 'name,latest_build.revision_number', '--json');
+    expect(nestedResult.json<{ data: unknown[] }>().data).toContainEqual({ name: 'plain', latest_build: { revision_number: 1 } });
     const table = await list('--fields', 'name');
     expect(table.stdout.split('\n')).toContain('plain');
   });

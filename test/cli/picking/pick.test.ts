@@ -9,7 +9,7 @@ import { failureOf } from '../../client/harness.ts';
 const now = Date.parse('2026-07-18T09:00:00.000Z');
 const uuidOf = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
-interface Shown {
+interface PickQuestion {
   message: string;
   choices: Choice<string>[];
 }
@@ -17,7 +17,7 @@ interface Shown {
 /** A context in which a person picks a row of each list by its position, or else the first one. */
 function pickWith(answers: Record<string, unknown>, positions: number[] = [], { columns = 80, profiles = [] as object[] } = {}) {
   const calls: [operation: string, input: Record<string, unknown>][] = [];
-  const outputs: Shown[] = [];
+  const outputs: PickQuestion[] = [];
   const signal = new AbortController().signal;
   const context = {
     client: async () => ({
@@ -35,14 +35,14 @@ function pickWith(answers: Record<string, unknown>, positions: number[] = [], { 
     teamId: () => uuidOf(9),
     terminal: { interactive: true, err: { columns } },
     prompter: {
-      search: async (question: Shown, options: unknown) => {
+      search: async (question: PickQuestion, options: unknown) => {
         expect(options).toEqual({ signal });
         outputs.push(question);
         return question.choices[positions.shift() ?? 0]?.value;
       },
     },
   } as unknown as Context;
-  return { context, calls, shown: outputs };
+  return { context, calls, outputs };
 }
 
 const harmlessCommand = {} as AnyCommand;
@@ -67,9 +67,9 @@ describe('picking', () => {
   });
 
   it('returns the value of the row', async () => {
-    const { context, shown, calls } = pickWith({ listAgents: agents }, [1]);
+    const { context, outputs, calls } = pickWith({ listAgents: agents }, [1]);
     expect(await pick(context, harmlessCommand, { complete: 'agents' }, undefined)).toBe('support');
-    expect(shown).toEqual([
+    expect(outputs).toEqual([
       {
         message: 'Which agent?',
         choices: [
@@ -84,17 +84,17 @@ describe('picking', () => {
   it.each<[string, AnyCommand, object]>([
     ['a destructive command', destructive, {}],
     ['an argument that needs care', harmlessCommand, { needsCare: true }],
-  ])('of %s highlights a row that picks nothing', async (_, command, extras) => {
-    const { context, shown } = pickWith({ listAgents: agents });
-    const failure = await failureOf(pick(context, command, { complete: 'agents', pick: extras }, undefined));
+  ])('of %s highlights a row that picks nothing', async (_, command, settings) => {
+    const { context, outputs } = pickWith({ listAgents: agents });
+    const failure = await failureOf(pick(context, command, { complete: 'agents', pick: settings }, undefined));
     expect(failure).toMatchObject({ code: 'not_confirmed', exit: 2, message: 'Nothing was changed, because no agent was picked.' });
-    expect(shown[0]?.choices.map(({ name }) => name)).toEqual(['None of these', 'invoices', 'support']);
+    expect(outputs[0]?.choices.map(({ name }) => name)).toEqual(['None of these', 'invoices', 'support']);
     const second = pickWith({ listAgents: agents }, [1]);
-    expect(await pick(second.context, command, { complete: 'agents', pick: extras }, undefined)).toBe('invoices');
+    expect(await pick(second.context, command, { complete: 'agents', pick: settings }, undefined)).toBe('invoices');
   });
 
   it('says what to do when there is nothing to pick', async () => {
-    const { context, shown } = pickWith({ listAgents: { agents: [] }, listRuns: { data: [] } });
+    const { context, outputs } = pickWith({ listAgents: { agents: [] }, listRuns: { data: [] } });
     expect(await failureOf(pick(context, destructive, { complete: 'agents' }, undefined))).toMatchObject({
       code: 'nothing_to_pick',
       exit: 3,
@@ -109,7 +109,7 @@ describe('picking', () => {
       message: 'There are no waiting runs to pick from.',
       hint: 'See all runs with `aops runs list`.',
     });
-    expect(shown).toEqual([]);
+    expect(outputs).toEqual([]);
   });
 
   it('of a case asks for its queue first', async () => {
@@ -118,9 +118,9 @@ describe('picking', () => {
       { id: uuidOf(3), name: 'invoices', description: null },
       { id: uuidOf(4), name: 'support', description: 'Questions' },
     ];
-    const { context, shown, calls } = pickWith({ listQueues: { queues, total: 2 }, listCases: { cases } }, [1]);
+    const { context, outputs, calls } = pickWith({ listQueues: { queues, total: 2 }, listCases: { cases } }, [1]);
     expect(await pick(context, harmlessCommand, { complete: 'cases' }, undefined)).toBe(uuidOf(5));
-    expect(shown.map(({ message, choices }) => [message, choices.map(({ name }) => name)])).toEqual([
+    expect(outputs.map(({ message, choices }) => [message, choices.map(({ name }) => name)])).toEqual([
       ['Which queue?', ['invoices', 'support  Questions']],
       ['Which case?', ['failed  Invoice 5']],
     ]);
@@ -129,12 +129,12 @@ describe('picking', () => {
 
   it('shows an ID after its description, and a profile with its address', async () => {
     const artifacts = [{ id: uuidOf(7), status: 'completed', title: 'Week' }];
-    const { context, shown } = pickWith({ listArtifacts: { artifacts } }, [], {
+    const { context, outputs } = pickWith({ listArtifacts: { artifacts } }, [], {
       profiles: [{ name: 'work', base_url: 'https://x.example' }],
     });
     expect(await pick(context, harmlessCommand, { complete: 'artifacts' }, undefined)).toBe(uuidOf(7));
     expect(await pick(context, harmlessCommand, { complete: 'profiles' }, undefined)).toBe('work');
-    expect(shown.map(({ choices }) => choices[0]?.name)).toEqual([`completed  Week  ${uuidOf(7)}`, 'work  https://x.example']);
+    expect(outputs.map(({ choices }) => choices[0]?.name)).toEqual([`completed  Week  ${uuidOf(7)}`, 'work  https://x.example']);
   });
 
   it('of a value that belongs to an agent or a queue lists those of its owner', async () => {
@@ -168,9 +168,9 @@ describe('picking a run', () => {
     data: query.status === undefined ? runs : runs.filter(({ status }) => status === query.status),
   });
   const runPick = async (state: 'waiting' | 'active' | undefined, answer: unknown, columns = 80) => {
-    const { context, shown, calls } = pickWith({ listRuns: answer }, [], { columns });
+    const { context, outputs, calls } = pickWith({ listRuns: answer }, [], { columns });
     await pick(context, harmlessCommand, { complete: 'runs', ...(state && { pick: { runs: state } }) }, undefined);
-    return { message: shown[0]?.message, choices: shown[0]?.choices ?? [], queries: calls.map(([, { query }]) => query) };
+    return { message: outputs[0]?.message, choices: outputs[0]?.choices ?? [], queries: calls.map(([, { query }]) => query) };
   };
 
   it('lists all runs in aligned columns that fit the terminal', async () => {

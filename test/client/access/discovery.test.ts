@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { discoverTokenUrl } from '../../../src/client/access/discovery.ts';
 import { answer, json, noAnswer, type RawServer, reply, type Step } from '../../faults/raw-server.ts';
 import { runPromptly } from '../../support/promptly.ts';
-import { failureOf, scripted } from '../harness.ts';
+import { failureOf, scriptedServer } from '../harness.ts';
 
 const discover = (server: RawServer, { path = '', signal = new AbortController().signal } = {}) =>
   discoverTokenUrl(server.url + path, { userAgent: 'aops/test', network: {}, signal });
 
 /** A server that responds to every request with a step made from its metadata. */
 async function publishing(respond: (metadata: Record<string, unknown>) => Step): Promise<RawServer> {
-  const server = await scripted();
+  const server = await scriptedServer();
   return server.always(reply(() => respond({ issuer: server.url, token_endpoint: `${server.url}/oauth/token` })));
 }
 
@@ -52,16 +52,16 @@ describe('the token endpoint of a service', () => {
   });
 
   it('is unknown if the service cannot be reached', async () => {
-    expect(await discover(await scripted(noAnswer('reset')))).toBeUndefined();
+    expect(await discover(await scriptedServer(noAnswer('reset')))).toBeUndefined();
   });
 
   it('is no longer looked up after an abort', async () => {
-    const server = await scripted(noAnswer('stall'));
+    const server = await scriptedServer(noAnswer('stall'));
     const controller = new AbortController();
-    const failed = failureOf(discover(server, { signal: controller.signal }));
+    const failurePromise = failureOf(discover(server, { signal: controller.signal }));
     await server.until(({ requests }) => requests.length === 1);
     controller.abort(new Error('enough'));
-    expect(await failed).toMatchObject({ message: 'enough' });
+    expect(await failurePromise).toMatchObject({ message: 'enough' });
     await server.until(({ open }) => open === 0);
   });
 });

@@ -4,7 +4,7 @@ import { answer, json, noAnswer, type RawServer, reply } from '../../faults/raw-
 import { runPromptly } from '../../support/promptly.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { startHttps } from '../../support/tls.ts';
-import { failureOf, newClient, scripted, WaitClock } from '../harness.ts';
+import { failureOf, newClient, scriptedServer, WaitClock } from '../harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
@@ -16,20 +16,20 @@ const token = (access_token: string, expires_in?: unknown) => json(200, { access
 
 /** A credential whose waits pass immediately; jitter is half of its maximum. */
 function credentialOf(server: RawServer, clock = new WaitClock(), options: TokenOptions & { scope?: string; client_secret?: string } = {}) {
-  const { scope, client_secret = secret, ...others } = options;
+  const { scope, client_secret = secret, ...otherOptions } = options;
   const credentials = { client_id: 'my id', client_secret, token_url: `${server.url}/oauth/token?tenant=1`, scope };
   return clientCredential(credentials, {
     clock,
     userAgent: 'aops/test',
     random: () => 0.5,
     onEvent: (event) => event.type === 'retry' && clock.announce(),
-    ...others,
+    ...otherOptions,
   });
 }
 
 describe('client credentials', () => {
   it('are sent form-encoded, and only in the header', async () => {
-    const server = await scripted(token('t1', 3600));
+    const server = await scriptedServer(token('t1', 3600));
     expect(await credentialOf(server).authorization()).toBe('Bearer t1');
     const [request] = server.requests;
     expect(request).toMatchObject({
@@ -48,7 +48,7 @@ describe('client credentials', () => {
   });
 
   it('yield one token for all waiting requests, until shortly before it expires', async () => {
-    const server = await scripted(token('t1', 3600), token('t2', '3600'));
+    const server = await scriptedServer(token('t1', 3600), token('t2', '3600'));
     const clock = new WaitClock();
     const credential = credentialOf(server, clock);
     expect(new Set(await Promise.all(Array.from({ length: 50 }, () => credential.authorization())))).toEqual(new Set(['Bearer t1']));
@@ -60,7 +60,7 @@ describe('client credentials', () => {
   });
 
   it.each([undefined, 0, -5, 'soon', null, 20])('request a token with a lifetime of %j each time', async (life) => {
-    const server = await scripted(token('t1', life), token('t2', life));
+    const server = await scriptedServer(token('t1', life), token('t2', life));
     const credential = credentialOf(server);
     expect([await credential.authorization(), await credential.authorization()]).toEqual(['Bearer t1', 'Bearer t2']);
   });
@@ -94,7 +94,7 @@ describe('client credentials', () => {
     ['429', json(429, { error: 'SECRET' }), { exit: 7 }],
     ['a reset', noAnswer('reset'), { exit: 8 }],
   ])('answered with %s fail without revealing a secret', async (_, step, expected) => {
-    const server = (await scripted()).always(step);
+    const server = (await scriptedServer()).always(step);
     const error = await failureOf(credentialOf(server).authorization());
     expect(error).toMatchObject(expected);
     const visibleTexts = JSON.stringify([error, error.message, error.hint, String(error.stack)]);
@@ -108,28 +108,28 @@ describe('client credentials', () => {
     ['503', json(503, {}, { 'retry-after': '2' })],
     ['429', json(429, {}, { 'retry-after': '1' })],
   ])('request a token again after %s', async (_, step) => {
-    const server = await scripted(step, step, token('t1', 3600));
+    const server = await scriptedServer(step, step, token('t1', 3600));
     const clock = new WaitClock();
     expect(await credentialOf(server, clock).authorization()).toBe('Bearer t1');
-    expect([server.requests.length, clock.waits.length]).toEqual([3, 2]);
+    expect([server.requests.length, clock.waitTimes.length]).toEqual([3, 2]);
     const requestedPause = { 503: 2_000, 429: 1_000 }[_] ?? 0;
-    for (const wait of clock.waits) expect(wait).toBeGreaterThanOrEqual(requestedPause);
+    for (const wait of clock.waitTimes) expect(wait).toBeGreaterThanOrEqual(requestedPause);
   });
 
   it.each([400, 401, 403, 404, 302])('do not request a token again after %i', async (status) => {
-    const server = (await scripted()).always(answer(status, ''));
+    const server = (await scriptedServer()).always(answer(status, ''));
     await failureOf(credentialOf(server).authorization());
     expect(server.requests).toHaveLength(1);
   });
 
   it('wait no longer than --max-wait', async () => {
-    const server = (await scripted()).always(json(429, {}, { 'retry-after': '61' }));
+    const server = (await scriptedServer()).always(json(429, {}, { 'retry-after': '61' }));
     expect(await failureOf(credentialOf(server).authorization())).toMatchObject({ exit: 7, code: 'rate_limited' });
     expect(server.requests).toHaveLength(1);
   });
 
   it.each([201, 299, 300, 399, 400, 404, 405, 410, 499])('explain what to do about a refusal with %i', async (status) => {
-    const server = await scripted(answer(status, ''));
+    const server = await scriptedServer(answer(status, ''));
     const error = await failureOf(credentialOf(server).authorization());
     const isRedirect = status >= 300 && status < 400;
     expect(error).toMatchObject({
@@ -146,7 +146,7 @@ describe('client credentials', () => {
   });
 
   it('report each attempt, without the query of the URL', async () => {
-    const server = await scripted(noAnswer('reset'), json(503, {}), token('t1', 3600));
+    const server = await scriptedServer(noAnswer('reset'), json(503, {}), token('t1', 3600));
     const clock = new WaitClock();
     const events: unknown[] = [];
     const credential = credentialOf(server, clock, {
@@ -169,7 +169,7 @@ describe('client credentials', () => {
   });
 
   it('request a token again when no answer arrives within 30 s', async () => {
-    const server = await scripted(noAnswer('stall'), token('t1', 3600));
+    const server = await scriptedServer(noAnswer('stall'), token('t1', 3600));
     const clock = new WaitClock();
     const result = credentialOf(server, clock).authorization();
     await server.until(({ requests }) => requests.length === 1);
@@ -182,7 +182,7 @@ describe('client credentials', () => {
   });
 
   it('say where to look when the endpoint cannot be reached', async () => {
-    const server = (await scripted()).always(noAnswer('reset'));
+    const server = (await scriptedServer()).always(noAnswer('reset'));
     expect(await failureOf(credentialOf(server).authorization())).toMatchObject({
       message: `Could not get an access token from ${server.url}: the connection was reset.`,
       hint: expect.stringContaining('Check the network and the token URL'),
@@ -193,26 +193,26 @@ describe('client credentials', () => {
     const client = { client_id: 'my id', client_secret: secret, token_url: `https://127.0.0.1:${unsafeServer.port}/token` };
     const error = await failureOf(clientCredential(client, { clock }).authorization());
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('self-signed'), hint: expect.stringContaining('--ca-file') });
-    expect(clock.waits).toEqual([]);
+    expect(clock.waitTimes).toEqual([]);
   });
 
   it('wait as long as --max-wait allows, and report a longer pause as what it is', async () => {
-    const server = await scripted(json(503, {}, { 'retry-after': '60' }), token('t1', 3600), json(503, {}, { 'retry-after': '61' }));
+    const server = await scriptedServer(json(503, {}, { 'retry-after': '60' }), token('t1', 3600), json(503, {}, { 'retry-after': '61' }));
     const clock = new WaitClock();
     expect(await credentialOf(server, clock).authorization()).toBe('Bearer t1');
-    expect(clock.waits).toEqual([60_000]);
+    expect(clock.waitTimes).toEqual([60_000]);
     expect(await failureOf(credentialOf(server).authorization())).toMatchObject({ exit: 8, code: 'service_unavailable' });
   });
 
   it('need no options', async () => {
-    const server = await scripted(token('t1', 3600));
+    const server = await scriptedServer(token('t1', 3600));
     const credential = clientCredential({ client_id: 'my id', client_secret: secret, token_url: `${server.url}/token` });
     expect([await credential.authorization(), await credential.authorization()]).toEqual(['Bearer t1', 'Bearer t1']);
     expect(server.header('user-agent')).toEqual(['aops']);
   });
 
   it('request the configured scope', async () => {
-    const server = await scripted(token('t1', 3600));
+    const server = await scriptedServer(token('t1', 3600));
     await credentialOf(server, new WaitClock(), { scope: 'runs:read runs:write' }).authorization();
     expect(Object.fromEntries(new URLSearchParams(server.requests[0]?.body.toString()))).toEqual({
       grant_type: 'client_credentials',
@@ -221,7 +221,7 @@ describe('client credentials', () => {
   });
 
   it('keep the old token when the endpoint is unavailable shortly before it expires', async () => {
-    const server = await scripted(token('t1', 3600));
+    const server = await scriptedServer(token('t1', 3600));
     server.always(json(503, {}));
     const clock = new WaitClock();
     const credential = credentialOf(server, clock);
@@ -236,7 +236,7 @@ describe('client credentials', () => {
     ['answers 429 to every attempt', json(429, {})],
     ['requests a long pause', json(429, {}, { 'retry-after': '61' })],
   ])('keep the old token until it expires when the endpoint %s', async (_, step) => {
-    const server = await scripted(token('t1', 3600));
+    const server = await scriptedServer(token('t1', 3600));
     server.always(step);
     const clock = new WaitClock();
     const credential = credentialOf(server, clock);
@@ -248,7 +248,7 @@ describe('client credentials', () => {
   });
 
   it('do not keep a token without a lifetime when the endpoint is unavailable', async () => {
-    const server = await scripted(token('t1'));
+    const server = await scriptedServer(token('t1'));
     server.always(json(503, {}));
     const credential = credentialOf(server);
     await credential.authorization();
@@ -256,21 +256,21 @@ describe('client credentials', () => {
   });
 
   it('report the values that must not be shown', async () => {
-    const server = await scripted(token('t1', 3600));
+    const server = await scriptedServer(token('t1', 3600));
     const secrets: string[] = [];
     await credentialOf(server, new WaitClock(), { protect: (value) => secrets.push(value) }).authorization();
     expect(secrets).toEqual(expect.arrayContaining([secret, 'my+id:s%2Fe+c%3Ar%26%C3%A9', 't1']));
   });
 
   it('request a token again after a failure', async () => {
-    const server = await scripted(answer(400, ''), token('t1', 3600));
+    const server = await scriptedServer(answer(400, ''), token('t1', 3600));
     const credential = credentialOf(server);
     await failureOf(credential.authorization());
     expect(await credential.authorization()).toBe('Bearer t1');
   });
 
   it('can be aborted while requesting a token', async () => {
-    const server = await scripted(noAnswer('stall'));
+    const server = await scriptedServer(noAnswer('stall'));
     const controller = new AbortController();
     const failure = failureOf(credentialOf(server).authorization(controller.signal));
     await server.until(({ requests }) => requests.length === 1);
@@ -281,24 +281,24 @@ describe('client credentials', () => {
 
 describe('a token that the service rejects', () => {
   it('is renewed once, and the change keeps its key', async () => {
-    const tokens = await scripted(token('t1', 3600), token('t2', 3600));
-    const server = await scripted();
+    const tokens = await scriptedServer(token('t1', 3600), token('t2', 3600));
+    const server = await scriptedServer();
     server.always(reply(({ headers }) => (headers.authorization === 'Bearer t2' ? json(201, { run: {} }) : refusal)));
     const { client, clock } = newClient(server.url, { credential: credentialOf(tokens) });
     await client.call('startRun', start);
     expect(server.header('authorization')).toEqual(['Bearer t1', 'Bearer t2']);
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
-    expect(clock.waits).toEqual([]);
+    expect(clock.waitTimes).toEqual([]);
   });
 
   it('and that this process never used is replaced', async () => {
-    const tokens = await scripted(token('t1', 3600));
+    const tokens = await scriptedServer(token('t1', 3600));
     expect(await credentialOf(tokens).refresh?.('Bearer t0')).toBe(true);
   });
 
   it('twice is an error, also for later requests', async () => {
-    const tokens = await scripted(token('t1', 3600), token('t2', 3600), token('t3', 3600));
-    const server = (await scripted()).always(refusal);
+    const tokens = await scriptedServer(token('t1', 3600), token('t2', 3600), token('t3', 3600));
+    const server = (await scriptedServer()).always(refusal);
     const clock = new WaitClock();
     const { client } = newClient(server.url, { credential: credentialOf(tokens, clock) });
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4, status: 401 });
@@ -312,16 +312,16 @@ describe('a token that the service rejects', () => {
   });
 
   it('and that is issued again is not tried again', async () => {
-    const tokens = (await scripted()).always(token('t1', 3600));
-    const server = (await scripted()).always(refusal);
+    const tokens = (await scriptedServer()).always(token('t1', 3600));
+    const server = (await scriptedServer()).always(refusal);
     const { client } = newClient(server.url, { credential: credentialOf(tokens) });
     for (const _ of [1, 2, 3]) expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4, status: 401 });
     expect([server.requests.length, tokens.requests.length]).toEqual([3, 2]);
   });
 
   it('is renewed once for all requests that failed with it', async () => {
-    const tokens = await scripted(token('t1', 3600), token('t2', 3600));
-    const server = await scripted();
+    const tokens = await scriptedServer(token('t1', 3600), token('t2', 3600));
+    const server = await scriptedServer();
     server.always(reply(({ headers }) => (headers.authorization === 'Bearer t2' ? success : refusal)));
     const { client } = newClient(server.url, { credential: credentialOf(tokens) });
     await Promise.all(Array.from({ length: 5 }, () => client.call('getRun', getRun)));
@@ -329,14 +329,14 @@ describe('a token that the service rejects', () => {
   });
 
   it('is an immediate error when it is a static key', async () => {
-    const server = await scripted(refusal);
+    const server = await scriptedServer(refusal);
     expect(await failureOf(newClient(server.url).client.call('getRun', getRun))).toMatchObject({ exit: 4 });
     expect(server.requests).toHaveLength(1);
   });
 
   it('after a lost answer leaves the outcome of the change unknown when it cannot be renewed', async () => {
-    const tokens = await scripted(token('t1', 3600), json(500, {}), json(500, {}), json(500, {}), json(500, {}));
-    const server = await scripted(noAnswer('reset'), refusal);
+    const tokens = await scriptedServer(token('t1', 3600), json(500, {}), json(500, {}), json(500, {}), json(500, {}));
+    const server = await scriptedServer(noAnswer('reset'), refusal);
     const { client } = newClient(server.url, { credential: credentialOf(tokens) });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13 });
   });

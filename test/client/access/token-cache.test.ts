@@ -7,7 +7,7 @@ import { clientCredential } from '../../../src/client/access/oauth.ts';
 import { dropTokens, type Token, TokenCache } from '../../../src/client/access/token-cache.ts';
 import { json, noAnswer, type RawServer } from '../../faults/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
-import { failureOf, scripted, WaitClock } from '../harness.ts';
+import { failureOf, scriptedServer, WaitClock } from '../harness.ts';
 
 const start = Date.parse('2026-07-18T09:00:00.000Z');
 const owner = {
@@ -201,7 +201,7 @@ describe('processes with the same client', () => {
   };
 
   it('fetch one token for all, also when they start at the same time', async () => {
-    const server = (await scripted()).always(grantAnswer('t1'));
+    const server = (await scriptedServer()).always(grantAnswer('t1'));
     const values = await Promise.all([1, 2, 3, 4].map(() => processAt(server).credential.authorization()));
     expect(new Set(values)).toEqual(new Set(['Bearer t1']));
     expect(await processAt(server).credential.authorization()).toBe('Bearer t1');
@@ -210,14 +210,14 @@ describe('processes with the same client', () => {
   });
 
   it('release the lock when the fetch fails', async () => {
-    const server = await scripted(json(400, { error: 'invalid_client' }), grantAnswer('t1'));
+    const server = await scriptedServer(json(400, { error: 'invalid_client' }), grantAnswer('t1'));
     expect(await failureOf(processAt(server).credential.authorization())).toMatchObject({ exit: 4 });
     expect(await readdir(tokens)).toEqual([]);
     expect(await processAt(server).credential.authorization()).toBe('Bearer t1');
   });
 
   it('store the scope that was granted', async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       json(200, { access_token: 't1', token_type: 'Bearer', expires_in: 3_600, scope: 'runs:read' }),
       grantAnswer('t2'),
     );
@@ -230,14 +230,14 @@ describe('processes with the same client', () => {
   });
 
   it.each([20, 30])('do not store a token that is used only once because it expires in %i s', async (seconds) => {
-    const server = await scripted(grantAnswer('t1', seconds), grantAnswer('t2', seconds));
+    const server = await scriptedServer(grantAnswer('t1', seconds), grantAnswer('t2', seconds));
     expect(await processAt(server).credential.authorization()).toBe('Bearer t1');
     expect(await readdir(tokens)).toEqual([]);
     expect(await processAt(server).credential.authorization()).toBe('Bearer t2');
   });
 
   it('use the replacement of a rejected token that one of them has fetched', async () => {
-    const server = await scripted(grantAnswer('t1'), grantAnswer('t2'), grantAnswer('t3'));
+    const server = await scriptedServer(grantAnswer('t1'), grantAnswer('t2'), grantAnswer('t3'));
     const [firstProcess, otherProcess] = [processAt(server), processAt(server)];
     for (const { credential } of [firstProcess, otherProcess]) expect(await credential.authorization()).toBe('Bearer t1');
     expect(await firstProcess.credential.refresh?.('Bearer t1')).toBe(true);
@@ -257,7 +257,7 @@ describe('processes with the same client', () => {
   });
 
   it('never use a rejected token again, even if the endpoint is unavailable', async () => {
-    const server = await scripted(grantAnswer('t1'));
+    const server = await scriptedServer(grantAnswer('t1'));
     server.always(json(503, {}));
     const { credential } = processAt(server);
     await credential.authorization();
@@ -266,7 +266,7 @@ describe('processes with the same client', () => {
   });
 
   it('use the token of another one while the endpoint is unavailable, until it expires', async () => {
-    const server = await scripted(grantAnswer('t1'));
+    const server = await scriptedServer(grantAnswer('t1'));
     server.always(json(503, {}));
     await processAt(server).credential.authorization();
     const laterProcess = processAt(server);
@@ -279,7 +279,7 @@ describe('processes with the same client', () => {
   });
 
   it('do not use an old token when the client is refused', async () => {
-    const server = await scripted(grantAnswer('t1'), json(401, { error: 'invalid_client' }));
+    const server = await scriptedServer(grantAnswer('t1'), json(401, { error: 'invalid_client' }));
     const { credential, clock } = processAt(server);
     await credential.authorization();
     clock.advance(3_240_000);
@@ -287,7 +287,7 @@ describe('processes with the same client', () => {
   });
 
   it('protect a token that was read from the disk', async () => {
-    const server = await scripted(grantAnswer('t1'));
+    const server = await scriptedServer(grantAnswer('t1'));
     await processAt(server).credential.authorization();
     const secrets: string[] = [];
     const tokenUrl = `${server.url}/token`;
@@ -300,7 +300,7 @@ describe('processes with the same client', () => {
   });
 
   it('end a fetch when the command is interrupted, and release the lock', async () => {
-    const server = await scripted(noAnswer('stall'));
+    const server = await scriptedServer(noAnswer('stall'));
     const controller = new AbortController();
     const events: unknown[] = [];
     const credential = clientCredential(

@@ -55,9 +55,9 @@ describe('entering', () => {
   it('reports waits for the same moment once, a longer one again, and the end of the last one', async () => {
     const { pacer, gate, clock, reports } = newPacer();
     gate.close(5_000);
-    const waits = [pacer.enter(signal, {}), pacer.enter(signal, {})];
+    const pendingWaits = [pacer.enter(signal, {}), pacer.enter(signal, {})];
     gate.close(8_000);
-    waits.push(pacer.enter(signal, {}), pacer.enter(signal, {}));
+    pendingWaits.push(pacer.enter(signal, {}), pacer.enter(signal, {}));
     expect(reports).toEqual([5_000, 8_000]);
     clock.advance(5_000);
     await turn();
@@ -65,7 +65,7 @@ describe('entering', () => {
     await turn();
     // The first request finds out that there is no limit any more.
     gate.observe({}, clock.now(), clock.now());
-    await Promise.all(waits);
+    await Promise.all(pendingWaits);
     expect(reports).toEqual([5_000, 8_000, 'resumed']);
   });
 

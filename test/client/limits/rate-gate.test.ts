@@ -175,9 +175,9 @@ describe('the gate', () => {
     const { gate, clock } = newGate();
     gate.enter();
     const wokenNames: string[] = [];
-    const waits = ['first', 'second'].map((name) => gate.change().then(() => wokenNames.push(name)));
+    const changes = ['first', 'second'].map((name) => gate.change().then(() => wokenNames.push(name)));
     gate.observe({}, clock.now(), clock.now());
-    await Promise.all(waits);
+    await Promise.all(changes);
     const third = gate.change().then(() => wokenNames.push('third'));
     gate.leave();
     await third;
@@ -232,14 +232,14 @@ describe('what another process knows', () => {
   const sharing = async () => {
     const folder = await temporaryFolder();
     const otherLimits = new SharedLimits(folder, ['x']);
-    return { other: otherLimits, ...newGate({ shared: new SharedLimits(folder, ['x']) }) };
+    return { otherLimits, ...newGate({ shared: new SharedLimits(folder, ['x']) }) };
   };
 
   it('is read at most once a second', async () => {
-    const { other, gate, clock } = await sharing();
+    const { otherLimits, gate, clock } = await sharing();
     expect(gate.enter()).toEqual(goDecision);
     gate.leave();
-    other.write(entry());
+    otherLimits.write(entry());
     clock.advance(999);
     expect(gate.enter()).toEqual(goDecision);
     gate.leave();
@@ -248,8 +248,8 @@ describe('what another process knows', () => {
   });
 
   it('limits the requests of this one', async () => {
-    const { other, gate } = await sharing();
-    other.write(entry({ remaining: 2, ahead: 2_000 }));
+    const { otherLimits, gate } = await sharing();
+    otherLimits.write(entry({ remaining: 2, ahead: 2_000 }));
     expect([gate.enter(), gate.enter(), gate.enter()]).toEqual([goDecision, goDecision, busyDecision]);
     expect(gate.server.now()).toBe(start + 2_000);
   });
@@ -258,41 +258,41 @@ describe('what another process knows', () => {
     ['at most a day away', day, holdDecision(day + 1_000)],
     ['further away', day + 1, goDecision],
   ])('is used if the end of its window is %s', async (_, resetIn, expected) => {
-    const { other, gate } = await sharing();
-    other.write(entry({ resetAt: start + resetIn }));
+    const { otherLimits, gate } = await sharing();
+    otherLimits.write(entry({ resetAt: start + resetIn }));
     expect(gate.enter()).toEqual(expected);
   });
 
   it('is ignored if the window has ended by the time of the service', async () => {
-    const { other, gate, clock } = await sharing();
-    other.write(entry({ remaining: 1, resetAt: start + 10_000 }));
+    const { otherLimits, gate, clock } = await sharing();
+    otherLimits.write(entry({ remaining: 1, resetAt: start + 10_000 }));
     gate.observe({ date: new Date(start + 11_000).toUTCString() }, clock.now(), clock.now());
     expect([gate.enter(), gate.enter()]).toEqual([goDecision, goDecision]);
   });
 
   it('is used if the window ends in this moment by the time of the service', async () => {
-    const { other, gate, clock } = await sharing();
-    other.write(entry({ resetAt: start + 10_000 }));
+    const { otherLimits, gate, clock } = await sharing();
+    otherLimits.write(entry({ resetAt: start + 10_000 }));
     gate.observe({ date: new Date(start + 10_000).toUTCString() }, clock.now(), clock.now());
     expect(gate.enter()).toEqual(holdDecision(1_000));
   });
 
   it('does not replace what this process learns about a later window', async () => {
-    const { other, gate, observe } = await sharing();
-    other.write(entry({ remaining: 5 }));
+    const { otherLimits, gate, observe } = await sharing();
+    otherLimits.write(entry({ remaining: 5 }));
     gate.enter();
     observe(9, 11_000, { limit: 100 });
     expect(gate.allowance).toMatchObject({ remaining: 9, milliseconds: 12_000 });
   });
 
   it('includes what this process learns, if few requests remain', async () => {
-    const { other, gate, observe } = await sharing();
+    const { otherLimits, gate, observe } = await sharing();
     observe(17, 30_000);
-    expect(other.read(start)).toBeUndefined();
+    expect(otherLimits.read(start)).toBeUndefined();
     observe(16, 30_000, { date: start + 5_000 });
-    expect(other.read(start)).toEqual({ v: 1, remaining: 16, resetAt: start + 30_000, ahead: 5_000, seenAt: start });
+    expect(otherLimits.read(start)).toEqual({ v: 1, remaining: 16, resetAt: start + 30_000, ahead: 5_000, seenAt: start });
     gate.close(7_000);
-    expect(other.read(start)).toEqual({ v: 1, remaining: 0, resetAt: start + 12_000, ahead: 5_000, seenAt: start });
+    expect(otherLimits.read(start)).toEqual({ v: 1, remaining: 0, resetAt: start + 12_000, ahead: 5_000, seenAt: start });
   });
 });
 

@@ -8,7 +8,7 @@ import { SharedLimits } from '../../../src/client/limits/shared-limits.ts';
 import { json, type RawServer, reply } from '../../faults/raw-server.ts';
 import { itNeeding, needsPosix } from '../../support/requirements.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
-import { newClient, scripted } from '../harness.ts';
+import { newClient, scriptedServer } from '../harness.ts';
 
 const now = Date.parse('2026-07-18T09:00:00.000Z');
 const identity = ['https://agents.example', 'secret-token'];
@@ -192,16 +192,16 @@ describe('several processes', () => {
   const processAt = (server: RawServer) => newClient(server.url, { sharedLimits: new SharedLimits(folder, identity) });
 
   it('wait for a limit that one of them has learned', async () => {
-    const server = await scripted(usedAnswer(0), usedAnswer(5));
+    const server = await scriptedServer(usedAnswer(0), usedAnswer(5));
     const [firstHarness, otherHarness] = [processAt(server), processAt(server)];
     await firstHarness.client.call('getRun', getRun);
     await otherHarness.client.call('getRun', getRun);
-    expect(otherHarness.clock.waits).toEqual([32_550]);
+    expect(otherHarness.clock.waitTimes).toEqual([32_550]);
     expect(server.requests).toHaveLength(2);
   });
 
   it('learn of a 429, even while they run', async () => {
-    const server = await scripted(usedAnswer(100), json(429, { error: 'rate_limited' }, { 'retry-after': '20' }), usedAnswer(9));
+    const server = await scriptedServer(usedAnswer(100), json(429, { error: 'rate_limited' }, { 'retry-after': '20' }), usedAnswer(9));
     const otherHarness = processAt(server);
     await otherHarness.client.call('getRun', getRun);
     const firstClient = newClient(server.url, {
@@ -212,12 +212,12 @@ describe('several processes', () => {
     await expect(firstClient.client.call('getRun', getRun)).rejects.toThrow('cannot finish in time');
     otherHarness.clock.advance(1_000);
     await otherHarness.client.call('getRun', getRun);
-    expect(otherHarness.clock.waits).toEqual([21_000]);
+    expect(otherHarness.clock.waitTimes).toEqual([21_000]);
     expect(server.requests).toHaveLength(3);
   });
 
   it('write nothing as long as many requests remain', async () => {
-    const server = await scripted(usedAnswer(500));
+    const server = await scriptedServer(usedAnswer(500));
     await processAt(server).client.call('getRun', getRun);
     await expect(readdir(path.join(folder, 'rate-limits'))).rejects.toThrow('ENOENT');
   });
@@ -225,7 +225,7 @@ describe('several processes', () => {
   it('share four requests of a window without a 429', async () => {
     let count = 0;
     let refusals = 0;
-    const server = (await scripted()).always(
+    const server = (await scriptedServer()).always(
       reply(() => {
         count += 1;
         if (count > 4) refusals += 1;
@@ -238,7 +238,7 @@ describe('several processes', () => {
     for (const { client, clock } of processes) {
       clock.advance(1_000);
       await client.call('getRun', getRun);
-      expect(clock.waits).toHaveLength(1);
+      expect(clock.waitTimes).toHaveLength(1);
     }
     expect(refusals).toBe(3);
   });

@@ -3,7 +3,7 @@ import { Bridge } from '../../../src/client/mcp/bridge.ts';
 import { readLines, tooLong } from '../../../src/client/mcp/lines.ts';
 import { answer, json, partial, type RawServer, type RecordedRequest, raw, reply, type Step } from '../../faults/raw-server.ts';
 import { eventually } from '../../support/eventually.ts';
-import { newClient, scripted } from '../harness.ts';
+import { newClient, scriptedServer } from '../harness.ts';
 
 interface Line {
   id?: unknown;
@@ -14,7 +14,7 @@ interface Line {
 }
 
 /** A bridge to a server, and the lines that it has written. */
-function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {}) {
+function newBridge(server: RawServer, options: Parameters<typeof newClient>[1] = {}) {
   const lines: string[] = [];
   const logEntries: string[] = [];
   const bridge = new Bridge(newClient(server.url, options).client, {
@@ -30,7 +30,7 @@ function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {
     await bridge.idle();
     return lines.map((line) => JSON.parse(line) as Line);
   };
-  return { bridge, lines, logged: logEntries, send, repliesTo };
+  return { bridge, lines, logEntries, send, repliesTo };
 }
 
 const rpc = (method: string, id?: unknown, params?: unknown) => ({
@@ -51,14 +51,14 @@ const handshake = [rpc('initialize', 0, { protocolVersion: '2025-11-25' }), rpc(
 describe('messages', () => {
   it('are answered with the ID they came with, whatever it is', async () => {
     const ids = [0, '0', -1, 1, '1', 'a b', 2 ** 53 - 1];
-    const server = await scripted(...ids.map(() => result()));
-    const lines = await bridged(server).repliesTo(...ids.map((id) => call(id)));
+    const server = await scriptedServer(...ids.map(() => result()));
+    const lines = await newBridge(server).repliesTo(...ids.map((id) => call(id)));
     expect(lines).toHaveLength(ids.length);
     expect(new Set(lines.map(({ id }) => JSON.stringify(id)))).toEqual(new Set(ids.map((id) => JSON.stringify(id))));
   });
 
   it('are sent unchanged, and arrive on one line', async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       reply((request) =>
         answer(200, JSON.stringify({ jsonrpc: '2.0', id: messageOf(request).id, result: { a: 'ü\n' } }, null, 2), {
           'content-type': 'application/json',
@@ -66,15 +66,15 @@ describe('messages', () => {
       ),
     );
     const text = '{ "jsonrpc":"2.0","id":1 ,"method":"tools/call","params":{"n":12345678901234567890} }';
-    const { lines, repliesTo } = bridged(server);
+    const { lines, repliesTo } = newBridge(server);
     await repliesTo(text);
     expect(server.requests[0]?.body.toString()).toBe(text);
     expect(lines).toEqual(['{"jsonrpc":"2.0","id":1,"result":{"a":"ü\\n"}}']);
   });
 
   it('that are invalid are answered without an ID, and the next one is handled', async () => {
-    const server = await scripted(result());
-    const lines = await bridged(server).repliesTo('{', '[]', '7', '{"id":1}', call(1));
+    const server = await scriptedServer(result());
+    const lines = await newBridge(server).repliesTo('{', '[]', '7', '{"id":1}', call(1));
     expect(lines.map(({ id, error }) => [id, error?.code ?? null])).toEqual([
       [null, -32_700],
       [null, -32_600],
@@ -85,19 +85,19 @@ describe('messages', () => {
   });
 
   it('without an ID get no answer in any case, and neither do answers', async () => {
-    const server = await scripted(acceptance, json(500, {}), json(500, {}), json(500, {}), json(500, {}), acceptance);
-    const { lines, logged, repliesTo } = bridged(server);
+    const server = await scriptedServer(acceptance, json(500, {}), json(500, {}), json(500, {}), json(500, {}), acceptance);
+    const { lines, logEntries, repliesTo } = newBridge(server);
     await repliesTo(rpc('notifications/initialized'));
     await repliesTo(rpc('notifications/roots/list_changed'));
     await repliesTo({ jsonrpc: '2.0', id: 9, result: { roots: [] } });
     expect(lines).toEqual([]);
-    expect(logged).toEqual([expect.stringContaining('notifications/roots/list_changed did not reach the service')]);
+    expect(logEntries).toEqual([expect.stringContaining('notifications/roots/list_changed did not reach the service')]);
     expect(server.requests).toHaveLength(6);
   });
 
   it('can belong to the modern era: the headers repeat their contents', async () => {
-    const server = await scripted(result());
-    await bridged(server).repliesTo(
+    const server = await scriptedServer(result());
+    await newBridge(server).repliesTo(
       rpc('tools/call', 1, { name: 'do', _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }),
     );
     expect(server.requests[0]?.headers).toMatchObject({
@@ -109,8 +109,8 @@ describe('messages', () => {
 
   it('carry a key each if they may change something, and none if the service declares them read-only', async () => {
     const tools = [{ name: 'look', annotations: { readOnlyHint: true } }, { name: 'do' }];
-    const server = await scripted(result({ tools }), result(), result(), result());
-    const { repliesTo } = bridged(server);
+    const server = await scriptedServer(result({ tools }), result(), result(), result());
+    const { repliesTo } = newBridge(server);
     await repliesTo(rpc('tools/list', 1));
     await repliesTo(call(2, 'look'));
     await repliesTo(call(3, 'do'));
@@ -123,13 +123,13 @@ describe('messages', () => {
 
 describe('failures', () => {
   it("are one answer to the request: the service's own failures in its form, others in ours", async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       failureAnswer(404, -32_601),
       json(403, { error: 'insufficient_scope', message: 'Not for you.' }),
       answer(200, 'nothing', { 'content-type': 'text/html' }),
       ...Array.from({ length: 3 }, () => partial(200, 100, '{"json', 'close')),
     );
-    const { repliesTo } = bridged(server);
+    const { repliesTo } = newBridge(server);
     await repliesTo(rpc('a', 1));
     await repliesTo(call(2));
     const lines = await repliesTo(call(3));
@@ -144,14 +144,14 @@ describe('failures', () => {
   });
 
   it('of the connection are retried, a change with the same key', async () => {
-    const server = await scripted(partial(200, 100, '{"json', 'close'), json(503, {}), result({ ok: true }));
-    const lines = await bridged(server).repliesTo(call(1));
+    const server = await scriptedServer(partial(200, 100, '{"json', 'close'), json(503, {}), result({ ok: true }));
+    const lines = await newBridge(server).repliesTo(call(1));
     expect(lines).toEqual([{ jsonrpc: '2.0', id: 1, result: { ok: true } }]);
     expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
   });
 
   it('renew a rejected token once', async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       json(401, { error: 'invalid_token' }),
       result(),
       json(401, { error: 'invalid_token' }),
@@ -165,7 +165,7 @@ describe('failures', () => {
         return true;
       },
     };
-    const { repliesTo } = bridged(server, { credential });
+    const { repliesTo } = newBridge(server, { credential });
     await repliesTo(call(1));
     expect(renewals).toBe(1);
     const lines = await repliesTo(call(2));
@@ -180,8 +180,8 @@ describe('failures', () => {
 
 describe('sessions', () => {
   it('are named in every message after the first', async () => {
-    const server = await scripted(greeting, acceptance, result(), answer(200, ''));
-    const { bridge, repliesTo } = bridged(server);
+    const server = await scriptedServer(greeting, acceptance, result(), answer(200, ''));
+    const { bridge, repliesTo } = newBridge(server);
     for (const message of [...handshake, call(1)]) await repliesTo(message);
     await bridge.close();
     expect(server.requests.map(({ method, headers }) => [method, headers['mcp-session-id'], headers['mcp-protocol-version']])).toEqual([
@@ -194,8 +194,8 @@ describe('sessions', () => {
 
   it('that the service has forgotten are restarted without the client noticing, and the request is sent once more', async () => {
     const repeatStep = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's2' });
-    const server = await scripted(greeting, acceptance, failureAnswer(404, -32_001), repeatStep, acceptance, result({ ok: true }));
-    const { repliesTo, logged } = bridged(server);
+    const server = await scriptedServer(greeting, acceptance, failureAnswer(404, -32_001), repeatStep, acceptance, result({ ok: true }));
+    const { repliesTo, logEntries } = newBridge(server);
     for (const message of handshake) await repliesTo(message);
     const lines = await repliesTo(call('x'));
     expect(lines.map(({ id }) => id)).toEqual([0, 'x']);
@@ -206,12 +206,19 @@ describe('sessions', () => {
       ['tools/call', 's2'],
     ]);
     expect(messageOf(server.requests[3] as RecordedRequest).id).not.toBe(0);
-    expect(logged).toHaveLength(1);
+    expect(logEntries).toHaveLength(1);
   });
 
   it('that are forgotten twice are an error', async () => {
-    const server = await scripted(greeting, acceptance, failureAnswer(404, -32_001), greeting, acceptance, failureAnswer(404, -32_001));
-    const { repliesTo } = bridged(server);
+    const server = await scriptedServer(
+      greeting,
+      acceptance,
+      failureAnswer(404, -32_001),
+      greeting,
+      acceptance,
+      failureAnswer(404, -32_001),
+    );
+    const { repliesTo } = newBridge(server);
     for (const message of handshake) await repliesTo(message);
     const lines = await repliesTo(call(1));
     expect(lines.map(({ id, error }) => [id, error?.code])).toEqual([
@@ -222,7 +229,7 @@ describe('sessions', () => {
   });
 
   it('that are forgotten during many requests are restarted once', async () => {
-    const server = await scripted(greeting, acceptance);
+    const server = await scriptedServer(greeting, acceptance);
     let current = 's1';
     server.always(
       reply((request) => {
@@ -234,7 +241,7 @@ describe('sessions', () => {
         return messageOf(request).method.startsWith('notifications/') ? acceptance : result();
       }),
     );
-    const { repliesTo } = bridged(server);
+    const { repliesTo } = newBridge(server);
     for (const message of handshake) await repliesTo(message);
     const lines = await repliesTo(...Array.from({ length: 10 }, (_, index) => call(index + 1)));
     expect(current).toBe('s2');
@@ -248,23 +255,23 @@ describe('streams', () => {
   it('are passed on as they arrive, one message per line', async () => {
     const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { message: 'grüße 😀' } };
     const text = `: hi\r\nretry: 5\r\n\r\ndata: ${JSON.stringify(progress)}\r\n\r\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} })}\r\n\r\n`;
-    const server = await scripted(answer(200, text, { 'content-type': 'text/event-stream' }));
-    const { lines, repliesTo } = bridged(server);
+    const server = await scriptedServer(answer(200, text, { 'content-type': 'text/event-stream' }));
+    const { lines, repliesTo } = newBridge(server);
     await repliesTo(call(1));
     expect(lines.map((line) => JSON.parse(line) as Line)).toEqual([progress, { jsonrpc: '2.0', id: 1, result: {} }]);
   });
 
   it('that stay open after the answer delay nothing', async () => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
-    const server = await scripted(raw(`${head}data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n`, 'stall'));
-    expect(await bridged(server).repliesTo(call(1))).toHaveLength(1);
+    const server = await scriptedServer(raw(`${head}data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n`, 'stall'));
+    expect(await newBridge(server).repliesTo(call(1))).toHaveLength(1);
   });
 });
 
 describe('the end', () => {
   it('of a request that the client cancelled is not an answer', async () => {
-    const server = await scripted(raw('', 'stall'), acceptance);
-    const { lines, send, repliesTo } = bridged(server);
+    const server = await scriptedServer(raw('', 'stall'), acceptance);
+    const { lines, send, repliesTo } = newBridge(server);
     send(rpc('tools/list', 'long'));
     await eventually('the request is there', () => server.requests.length === 1);
     await repliesTo(rpc('notifications/cancelled', undefined, { requestId: 'long' }));
@@ -273,8 +280,8 @@ describe('the end', () => {
   });
 
   it('of the client leaves no request without an answer', async () => {
-    const server = await scripted(raw('', 'stall'));
-    const { bridge, send, repliesTo } = bridged(server);
+    const server = await scriptedServer(raw('', 'stall'));
+    const { bridge, send, repliesTo } = newBridge(server);
     send(rpc('tools/list', 1));
     await eventually('the request is there', () => server.requests.length === 1);
     bridge.abort(new Error('The client has closed its end.'));

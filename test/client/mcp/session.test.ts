@@ -13,7 +13,7 @@ import { callTool, type ListedTool, listTools } from '../../../src/client/mcp/to
 import { answer, json, partial, type RecordedRequest, raw, reply } from '../../faults/raw-server.ts';
 import { startApi } from '../../service/helpers/service.ts';
 import { afterTest } from '../../support/temporary.ts';
-import { failureOf, newClient, scripted } from '../harness.ts';
+import { failureOf, newClient, scriptedServer } from '../harness.ts';
 
 const identity = { name: 'test', version: '1' };
 const readRequest = (method: string, params?: Record<string, unknown>) => ({ method, mutates: false, ...(params ? { params } : {}) });
@@ -32,7 +32,7 @@ const events = (...chunks: string[]) => answer(200, chunks.join(''), { 'content-
 
 describe('the modern era', () => {
   it("needs one request, which contains the client's identity and the version", async () => {
-    const server = await scripted(result({ tools: [] }));
+    const server = await scriptedServer(result({ tools: [] }));
     expect(await sessionAt(server.url).request(readRequest('tools/list'))).toEqual({ tools: [] });
     expect(server.requests).toHaveLength(1);
     const [request] = server.requests as [RecordedRequest];
@@ -50,7 +50,7 @@ describe('the modern era', () => {
   it('sends a key with changes, and the same bytes for the same message', async () => {
     const bodies: string[] = [];
     for (let time = 0; time < 2; time++) {
-      const server = await scripted(result({}), result({}));
+      const server = await scriptedServer(result({}), result({}));
       const session = sessionAt(server.url);
       await session.request(change('tools/call', { name: 'grüße', arguments: {} }));
       await session.request(change('tools/call', { name: 'b' }));
@@ -65,7 +65,7 @@ describe('the modern era', () => {
   });
 
   it('reports failures with and without a status', async () => {
-    const server = await scripted(result({}), rpcFailure(200, -32_602, 'wrong name'), rpcFailure(404, -32_601, 'Method not found'));
+    const server = await scriptedServer(result({}), rpcFailure(200, -32_602, 'wrong name'), rpcFailure(404, -32_601, 'Method not found'));
     const session = sessionAt(server.url);
     await session.request(readRequest('tools/list'));
     const plain = await failureOf<RpcError>(session.request(readRequest('tools/call')));
@@ -79,18 +79,18 @@ describe('the modern era', () => {
 
   it('is believed when it reports an invalid request', async () => {
     for (const code of [-32_020, -32_602, -32_021]) {
-      const server = await scripted(rpcFailure(400, code));
+      const server = await scriptedServer(rpcFailure(400, code));
       expect(await failureOf(sessionAt(server.url).request(readRequest('tools/list')))).toMatchObject({ exit: 2 });
       expect(server.requests).toHaveLength(1);
     }
-    const server = await scripted(rpcFailure(400, -32_022, 'unsupported', { supported: ['2099-01-01'] }));
+    const server = await scriptedServer(rpcFailure(400, -32_022, 'unsupported', { supported: ['2099-01-01'] }));
     expect(await failureOf(sessionAt(server.url).request(readRequest('tools/list')))).toMatchObject({ code: 'unsupported_version' });
   });
 });
 
 describe('a service of the legacy era', () => {
   it('gets `initialize` after it has refused a request, and the session is reused and ended', async () => {
-    const { url, seen } = await legacyServer();
+    const { url, requests } = await legacyServer();
     const session = sessionAt(url);
     const tools = await listTools(session);
     expect(tools.map(({ name }) => name)).toEqual(['add', 'fail']);
@@ -98,7 +98,7 @@ describe('a service of the legacy era', () => {
     expect(await callTool(session, add, { a: 2, b: 3 })).toEqual({ content: [{ type: 'text', text: '5' }] });
     expect(await callTool(session, tools[1] as ListedTool, {})).toMatchObject({ isError: true });
     await session.close();
-    expect(seen.map(({ method, session: id }) => [method, id !== undefined])).toEqual([
+    expect(requests.map(({ method, session: id }) => [method, id !== undefined])).toEqual([
       ['tools/list', false],
       ['initialize', false],
       ['notifications/initialized', true],
@@ -107,13 +107,13 @@ describe('a service of the legacy era', () => {
       ['tools/call', true],
       ['DELETE', true],
     ]);
-    expect(new Set(seen.slice(2).map(({ version }) => version))).toEqual(new Set(['2025-11-25']));
+    expect(new Set(requests.slice(2).map(({ version }) => version))).toEqual(new Set(['2025-11-25']));
   });
 
   it('can forget the session: a new one is started once, and the request is sent again', async () => {
     const greeting = result({ protocolVersion: '2025-06-18' }, { 'mcp-session-id': 'one' });
     const acceptance = answer(202, '');
-    const server = await scripted(
+    const server = await scriptedServer(
       rpcFailure(400, -32_000, 'Server not initialized'),
       greeting,
       acceptance,
@@ -138,7 +138,7 @@ describe('a service of the legacy era', () => {
   });
 
   it('can refuse without an error status', async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       rpcFailure(200, -32_002),
       result({ protocolVersion: '2025-03-26' }),
       answer(202, ''),
@@ -150,7 +150,7 @@ describe('a service of the legacy era', () => {
 
   it('is not tried when the credential is rejected, or there is no service', async () => {
     for (const status of [401, 403, 404]) {
-      const server = await scripted(json(status, { error: 'no', message: 'no' }));
+      const server = await scriptedServer(json(status, { error: 'no', message: 'no' }));
       expect(await failureOf(sessionAt(server.url).request(readRequest('tools/list')))).toMatchObject({ status });
       expect(server.requests).toHaveLength(1);
     }
@@ -169,24 +169,24 @@ describe('a response that is an event stream', () => {
       [doneMessage.replaceAll('\n', '\r\n')],
       [doneMessage.trimEnd()],
     ]) {
-      const server = await scripted(events(...chunks));
+      const server = await scriptedServer(events(...chunks));
       expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
     }
   });
 
   it('is complete with the answer even if the stream stays open', async () => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
-    const server = await scripted(raw(`${head}${progress}${doneMessage}`, 'stall'));
+    const server = await scriptedServer(raw(`${head}${progress}${doneMessage}`, 'stall'));
     expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
   });
 
   it('can contain the answer to another request', async () => {
-    const server = await scripted(events(message({ jsonrpc: '2.0', id: 'other', result: { not: 'mine' } }), doneMessage));
+    const server = await scriptedServer(events(message({ jsonrpc: '2.0', id: 'other', result: { not: 'mine' } }), doneMessage));
     expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
   });
 
   it('is requested again with the same key when it ends without the answer to a change', async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       events(progress),
       partial(200, 1_000, progress, 'close', { 'content-type': 'text/event-stream' }),
       events(doneMessage),
@@ -195,7 +195,7 @@ describe('a response that is an event stream', () => {
     const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
     expect([keys.length, new Set(keys).size]).toEqual([3, 1]);
 
-    const endlessServer = await scripted(...Array.from({ length: 4 }, () => events(progress)));
+    const endlessServer = await scriptedServer(...Array.from({ length: 4 }, () => events(progress)));
     expect(await failureOf(sessionAt(endlessServer.url).request(change('tools/call')))).toBeInstanceOf(OutcomeUnknownError);
   });
 });
@@ -210,15 +210,15 @@ it('works with the local service', async () => {
   expect(structuredContent).toMatchObject({ run: { agent_id: expect.any(String) } });
 });
 
-interface Seen {
+interface SeenRequest {
   method: string;
   session: string | undefined;
   version: string | undefined;
 }
 
 /** An official server of the legacy era, with sessions and streams. */
-async function legacyServer(): Promise<{ url: string; seen: Seen[] }> {
-  const seenRequests: Seen[] = [];
+async function legacyServer(): Promise<{ url: string; requests: SeenRequest[] }> {
+  const seenRequests: SeenRequest[] = [];
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
@@ -247,7 +247,7 @@ async function legacyServer(): Promise<{ url: string; seen: Seen[] }> {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen: seenRequests };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: seenRequests };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {

@@ -16,12 +16,12 @@ const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
 const password = 'hunter2-hunter2';
 const trustingNetwork: Network = { certificates: { authorities: authority } };
 
-interface Seen {
+interface SeenRequest {
   requests: { path: string | undefined; client: string | undefined; headers: http.IncomingHttpHeaders }[];
 }
 
 async function service(name: CertificateName = 'server', client: 'ignored' | 'requested' = 'ignored') {
-  const observation: Seen = { requests: [] };
+  const observation: SeenRequest = { requests: [] };
   const answer: http.RequestListener = (request, response) => {
     observation.requests.push({ path: request.url, client: clientNameOf(request), headers: request.headers });
     response.setHeader('content-type', 'application/json').end('{"run":{}}');
@@ -52,7 +52,7 @@ describe('TLS', () => {
     const { client, clock } = newClient(url, { network: trustingNetwork });
     const error = await failureOf<AopsError>(client.call('startRun', start));
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining(reason), hint: expect.stringContaining(hint) });
-    expect(clock.waits).toEqual([]);
+    expect(clock.waitTimes).toEqual([]);
     expect(requests).toEqual([]);
   });
 
@@ -130,8 +130,8 @@ describe('a proxy', () => {
       exit: 8,
       hint: expect.stringContaining('--ca-file FILE'),
     });
-    const misnamed = newClient('https://else.test', { network: networkThrough(tunnel.host) });
-    expect(await failureOf(misnamed.client.call('getRun', getRun))).toMatchObject({
+    const misnamedClient = newClient('https://else.test', { network: networkThrough(tunnel.host) });
+    expect(await failureOf(misnamedClient.client.call('getRun', getRun))).toMatchObject({
       message: expect.stringContaining('another name than else.test'),
     });
   });
@@ -151,8 +151,10 @@ describe('a proxy', () => {
       hint: expect.stringContaining('--ca-file FILE'),
     });
     const misnamedProxy = await proxy({ port, tls: 'wrong-name' });
-    const misnamed = newClient('https://agents.test', { network: networkThrough(`https://localhost:${misnamedProxy.host.split(':')[1]}`) });
-    expect(await failureOf(misnamed.client.call('getRun', getRun))).toMatchObject({
+    const misnamedClient = newClient('https://agents.test', {
+      network: networkThrough(`https://localhost:${misnamedProxy.host.split(':')[1]}`),
+    });
+    expect(await failureOf(misnamedClient.client.call('getRun', getRun))).toMatchObject({
       message: expect.stringContaining('is for another name'),
     });
   });
@@ -174,7 +176,7 @@ describe('a proxy', () => {
     const error = await failureOf<AopsError>(client.call('startRun', start));
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining(`the proxy ${tunnel.host} (HTTPS_PROXY) ${message}`) });
     expect(error.hint).toContain('USER:PASSWORD@');
-    expect([tunnel.requests.length, requests.length, clock.waits.length]).toEqual([1, 0, 0]);
+    expect([tunnel.requests.length, requests.length, clock.waitTimes.length]).toEqual([1, 0, 0]);
     expect(JSON.stringify([error, String(error.stack), error.cause, String((error.cause as Error).stack)])).not.toContain(password);
   });
 
@@ -228,11 +230,13 @@ describe('a proxy', () => {
       pending_human_request: null,
     });
     expect(tunnel.requests).toEqual(['GET http://store.test/v2/runs/r1']);
-    const locked = await proxy({ port, login: 'me:other' });
-    const error = await failureOf(newClient('http://store.test', { network: networkThrough(locked.host) }).client.call('getRun', getRun));
+    const lockedProxy = await proxy({ port, login: 'me:other' });
+    const error = await failureOf(
+      newClient('http://store.test', { network: networkThrough(lockedProxy.host) }).client.call('getRun', getRun),
+    );
     expect(error).toMatchObject({ message: expect.stringContaining('407') });
     // The service has not seen a change that the proxy refused.
-    const refused = failureOf(newClient('http://store.test', { network: networkThrough(locked.host) }).client.call('startRun', start));
-    expect(await refused).toMatchObject({ exit: 8, message: expect.stringContaining('407') });
+    const refusal = failureOf(newClient('http://store.test', { network: networkThrough(lockedProxy.host) }).client.call('startRun', start));
+    expect(await refusal).toMatchObject({ exit: 8, message: expect.stringContaining('407') });
   });
 });

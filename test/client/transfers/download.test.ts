@@ -7,7 +7,7 @@ import { readDigest } from '../../../src/client/transfers/download-answer.ts';
 import { LocalFolder, withByteCount } from '../../../src/client/transfers/local-files.ts';
 import { answer, noAnswer, partial, type RawServer, raw, type Step } from '../../faults/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
-import { failureOf, newClient, scripted } from '../harness.ts';
+import { failureOf, newClient, scriptedServer } from '../harness.ts';
 
 const { signal } = new AbortController();
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
@@ -32,7 +32,7 @@ async function fetchFile(server: RawServer, options: Partial<DownloadOptions> = 
   // The reported number of received bytes is the size of the file, whatever happened in between.
   expect(bytes).toBe(writtenText?.length ?? 0);
   expect(names).toEqual(writtenText === undefined ? [] : ['file']);
-  return { error, content: writtenText, waits: clock.waits };
+  return { error, content: writtenText, waits: clock.waitTimes };
 }
 
 const tagHeaders = { etag: '"v1"', 'content-type': 'text/plain' };
@@ -43,7 +43,7 @@ const wholeAnswer = (headers: Record<string, string> = tagHeaders): Step => answ
 
 describe('a download', () => {
   it('carries no credential, and streams the file', async () => {
-    const server = await scripted(answer(200, 'content'));
+    const server = await scriptedServer(answer(200, 'content'));
     const { content } = await fetchFile(server, { size: 7 }, '/files/1?signature=x%2By');
     expect(content).toBe('content');
     expect(server.requests[0]).toMatchObject({ method: 'GET', path: '/files/1?signature=x%2By' });
@@ -51,8 +51,8 @@ describe('a download', () => {
   });
 
   it('can be at another origin', async () => {
-    const storage = await scripted(answer(200, 'content'));
-    const server = await scripted();
+    const storage = await scriptedServer(answer(200, 'content'));
+    const server = await scriptedServer();
     expect((await fetchFile(server, {}, `${storage.url}/bucket/1`)).content).toBe('content');
     expect([server.connections, storage.header('authorization')]).toEqual([0, [undefined]]);
   });
@@ -65,19 +65,19 @@ describe('a download', () => {
     'data:,x',
     'http://[',
   ])('is never from %s', async (url) => {
-    const { error } = await fetchFile(await scripted(), {}, url);
+    const { error } = await fetchFile(await scriptedServer(), {}, url);
     expect(error).toMatchObject({ code: 'unsafe_url' });
     expect(error?.message).not.toContain('secret');
   });
 
   it('arrives without any declared size', async () => {
-    const server = await scripted(raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7\r\ncontent\r\n0\r\n\r\n'));
+    const server = await scriptedServer(raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7\r\ncontent\r\n0\r\n\r\n'));
     expect((await fetchFile(server)).content).toBe('content');
   });
 
   it('does not reveal the signature in its URL', async () => {
     const token = 'x'.repeat(64);
-    const { error } = await fetchFile(await scripted(answer(404, '')), {}, `/files/${token}?signature=secret`);
+    const { error } = await fetchFile(await scriptedServer(answer(404, '')), {}, `/files/${token}?signature=secret`);
     expect(error).toMatchObject({ details: { path: '/files/...' } });
     expect(String(error?.message)).not.toMatch(/xxx|secret/);
   });
@@ -85,7 +85,7 @@ describe('a download', () => {
 
 describe('a download that is cut off', () => {
   it.each(['close', 'reset'] as const)('(%s) is resumed', async (ending) => {
-    const server = await scripted(partial(200, 10, '01234', ending, tagHeaders), secondHalf());
+    const server = await scriptedServer(partial(200, 10, '01234', ending, tagHeaders), secondHalf());
     const { content, waits } = await fetchFile(server, { size: 10 });
     expect(content).toBe('0123456789');
     expect(server.requests[1]?.headers).toMatchObject({ range: 'bytes=5-', 'if-range': '"v1"' });
@@ -96,7 +96,7 @@ describe('a download that is cut off', () => {
     const pieces = [...'0123456'].map((digit, index) =>
       partial(index === 0 ? 200 : 206, 8 - index, digit, 'close', { ...tagHeaders, 'content-range': `bytes ${index}-7/8` }),
     );
-    const server = await scripted(...pieces, answer(206, '7', { ...tagHeaders, 'content-range': 'bytes 7-7/8' }));
+    const server = await scriptedServer(...pieces, answer(206, '7', { ...tagHeaders, 'content-range': 'bytes 7-7/8' }));
     expect((await fetchFile(server)).content).toBe('01234567');
   });
 
@@ -130,7 +130,7 @@ describe('a download that is cut off', () => {
     ],
     ['the tag does not match', [firstHalf(), answer(412, ''), wholeAnswer()], [undefined, 'bytes=5-', undefined]],
   ])('starts again where %s', async (_, steps, ranges) => {
-    const server = await scripted(...steps);
+    const server = await scriptedServer(...steps);
     const { error, content } = await fetchFile(server);
     expect(error).toBeUndefined();
     expect(content).toBe('0123456789');
@@ -139,7 +139,7 @@ describe('a download that is cut off', () => {
 
   it('cannot start again when everything was already passed on', async () => {
     for (const steps of [[firstHalf({})], [firstHalf(), wholeAnswer({ etag: '"v2"' })], [firstHalf(), answer(416, '')]]) {
-      const { client } = newClient((await scripted(...steps)).url);
+      const { client } = newClient((await scriptedServer(...steps)).url);
       const read = async (): Promise<void> => {
         for await (const _ of download(client, '/files/1', { signal }));
       };
@@ -148,26 +148,26 @@ describe('a download that is cut off', () => {
   });
 
   it('repeatedly fails in the end', async () => {
-    const server = (await scripted()).always(firstHalf({}));
+    const server = (await scriptedServer()).always(firstHalf({}));
     const { error, waits } = await fetchFile(server);
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 5 bytes') });
     expect([server.requests.length, waits]).toEqual([4, [250, 500, 1_000]]);
   });
 
   it('of a file that keeps changing fails in the end', async () => {
-    const server = await scripted(...[1, 2, 3, 4, 5, 6].map((version) => firstHalf({ etag: `"v${version}"` })));
+    const server = await scriptedServer(...[1, 2, 3, 4, 5, 6].map((version) => firstHalf({ etag: `"v${version}"` })));
     expect((await fetchFile(server)).error).toMatchObject({ exit: 8 });
     expect(server.requests).toHaveLength(4);
   });
 
   it('before its first byte is requested again completely, even if nothing can be discarded', async () => {
-    const server = await scripted(noAnswer('close'), partial(200, 10, '', 'reset', tagHeaders), wholeAnswer());
+    const server = await scriptedServer(noAnswer('close'), partial(200, 10, '', 'reset', tagHeaders), wholeAnswer());
     expect((await fetchFile(server, { restart: undefined })).content).toBe('0123456789');
     expect(server.header('range')).toEqual([undefined, undefined, undefined]);
   });
 
   it('repeatedly without any progress fails in the end', async () => {
-    const server = await scripted(firstHalf());
+    const server = await scriptedServer(firstHalf());
     server.always(partial(206, 5, '', 'close', { ...tagHeaders, 'content-range': 'bytes 5-9/10' }));
     const { error, waits } = await fetchFile(server);
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 5 bytes') });
@@ -175,11 +175,11 @@ describe('a download that is cut off', () => {
   });
 
   it('within a part whose length is not declared is resumed', async () => {
-    const chunked = (body: string, range: string) =>
+    const chunkedAnswer = (body: string, range: string) =>
       raw(
         `HTTP/1.1 206 Partial Content\r\netag: "v1"\r\ncontent-range: bytes ${range}/10\r\ntransfer-encoding: chunked\r\n\r\n${body.length}\r\n${body}\r\n0\r\n\r\n`,
       );
-    const server = await scripted(firstHalf(), chunked('567', '5-9'), chunked('89', '8-9'));
+    const server = await scriptedServer(firstHalf(), chunkedAnswer('567', '5-9'), chunkedAnswer('89', '8-9'));
     expect((await fetchFile(server)).content).toBe('0123456789');
     expect(server.header('range')).toEqual([undefined, 'bytes=5-', 'bytes=8-']);
   });
@@ -189,7 +189,7 @@ describe('a download that is cut off', () => {
     const restart = async (): Promise<void> => {
       throw reason;
     };
-    const { client } = newClient((await scripted(firstHalf({}), wholeAnswer())).url);
+    const { client } = newClient((await scriptedServer(firstHalf({}), wholeAnswer())).url);
     const read = async (): Promise<void> => {
       for await (const _ of download(client, '/files/1', { signal, restart }));
     };
@@ -206,18 +206,18 @@ describe('a download that is cut off', () => {
       renewals += 1;
       return '/files/2';
     };
-    const server = (await scripted(...steps)).always(answer(403, ''));
+    const server = (await scriptedServer(...steps)).always(answer(403, ''));
     expect((await fetchFile(server, { renew })).error).toMatchObject({ code: 'download_failed' });
     expect([server.requests.length, renewals]).toEqual([steps.length, expected]);
   });
 
   it('fails if its URL has expired and there is no other one', async () => {
-    const server = await scripted(firstHalf(), answer(403, ''));
+    const server = await scriptedServer(firstHalf(), answer(403, ''));
     expect((await fetchFile(server)).error).toMatchObject({ code: 'download_failed', details: { status: 403 } });
   });
 
   it('gets another URL when its URL has expired', async () => {
-    const server = await scripted(firstHalf(), answer(403, ''), secondHalf());
+    const server = await scriptedServer(firstHalf(), answer(403, ''), secondHalf());
     const { content } = await fetchFile(server, { renew: async () => '/files/2' });
     expect(content).toBe('0123456789');
     expect(server.requests.map((request) => request.path)).toEqual(['/files/1', '/files/1', '/files/2']);
@@ -226,71 +226,71 @@ describe('a download that is cut off', () => {
 
 describe('a download that fails', () => {
   it('never arrives', async () => {
-    const server = await scripted(noAnswer('close'), noAnswer('reset'), answer(503, ''), noAnswer('close'));
+    const server = await scriptedServer(noAnswer('close'), noAnswer('reset'), answer(503, ''), noAnswer('close'));
     const { error } = await fetchFile(server);
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 0 bytes') });
     expect(server.requests).toHaveLength(4);
   });
 
   it.each([302, 403, 404, 410, 412, 416])('with %i does so immediately', async (status) => {
-    const otherServer = await scripted();
-    const server = await scripted(answer(status, '<html>', { location: otherServer.url }));
+    const otherServer = await scriptedServer();
+    const server = await scriptedServer(answer(status, '<html>', { location: otherServer.url }));
     expect((await fetchFile(server)).error).toMatchObject({ code: 'download_failed', details: { status, path: '/files/1' } });
     expect([server.requests.length, otherServer.connections]).toEqual([1, 0]);
   });
 
   it('because the answer is not HTTP is not repeated', async () => {
-    const server = await scripted(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
+    const server = await scriptedServer(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
     expect((await fetchFile(server)).error).toMatchObject({ exit: 8, message: expect.stringContaining('was not valid HTTP') });
     expect(server.requests).toHaveLength(1);
   });
 
   it('does not read the body of the error', async () => {
-    const server = await scripted(partial(404, 1_000_000, '<html>', 'stall'));
-    const closed = new Promise((resolve) => {
+    const server = await scriptedServer(partial(404, 1_000_000, '<html>', 'stall'));
+    const closePromise = new Promise((resolve) => {
       server.onConnection = (socket) => void socket.once('close', resolve);
     });
     expect((await fetchFile(server)).error).toMatchObject({ code: 'download_failed' });
-    await closed;
+    await closePromise;
   });
 
   it('waits as long as requested, or reports that it is too long', async () => {
-    const patientServer = await scripted(answer(429, '', { 'retry-after': '20' }), wholeAnswer());
+    const patientServer = await scriptedServer(answer(429, '', { 'retry-after': '20' }), wholeAnswer());
     const { content, waits: delays } = await fetchFile(patientServer);
     expect(content).toBe('0123456789');
     expect(delays).toHaveLength(1);
     expect(delays[0]).toBeGreaterThanOrEqual(20_000);
     expect(delays[0]).toBeLessThanOrEqual(22_000);
-    const { error, waits } = await fetchFile(await scripted(answer(503, '', { 'retry-after': '3600' })));
+    const { error, waits } = await fetchFile(await scriptedServer(answer(503, '', { 'retry-after': '3600' })));
     expect([error?.exit, waits]).toEqual([7, []]);
   });
 
   it('does not accept a part that was not requested', async () => {
-    expect((await fetchFile(await scripted(secondHalf()))).error).toMatchObject({
+    expect((await fetchFile(await scriptedServer(secondHalf()))).error).toMatchObject({
       exit: 8,
       message: expect.stringContaining('a different part'),
     });
   });
 
   it('is not compressed', async () => {
-    expect((await fetchFile(await scripted(wholeAnswer({ 'content-encoding': 'gzip' })))).error).toMatchObject({
+    expect((await fetchFile(await scriptedServer(wholeAnswer({ 'content-encoding': 'gzip' })))).error).toMatchObject({
       message: expect.stringContaining('compressed'),
     });
   });
 
   it('has a different length than reported before', async () => {
-    const server = await scripted(wholeAnswer());
+    const server = await scriptedServer(wholeAnswer());
     expect((await fetchFile(server, { size: 11 })).error).toMatchObject({ code: 'file_changed', exit: 8 });
     expect(server.requests).toHaveLength(1);
   });
 
   it.each([9, 11])('has %i bytes without declaring it', async (size) => {
-    const chunked: Step = {
+    const chunkedAnswer: Step = {
       after: 'request',
       bytes: () => 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\n0\r\n\r\n',
       ending: 'keep',
     };
-    const server = (await scripted()).always(chunked);
+    const server = (await scriptedServer()).always(chunkedAnswer);
     expect((await fetchFile(server, { size })).error).toMatchObject({ exit: 8, message: expect.stringContaining(`of ${size} bytes`) });
     expect(server.requests).toHaveLength(4);
   });
@@ -301,7 +301,7 @@ describe('a download that fails', () => {
       bytes: () => 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\n',
       ending: 'stall',
     };
-    const server = (await scripted()).always(endlessAnswer);
+    const server = (await scriptedServer()).always(endlessAnswer);
     expect((await fetchFile(server, { size: 9 })).error).toMatchObject({
       exit: 8,
       message: expect.stringContaining('after 10 of 9 bytes'),
@@ -314,7 +314,7 @@ describe('a download that fails', () => {
     ['content-digest', `md5=:AAAA:, sha-256=:${sha256('other')}:`],
     ['repr-digest', `sha-512=:${sha256('other')}:`],
   ])('has a different hash than its %s', async (name, digest) => {
-    const server = (await scripted()).always(wholeAnswer({ ...tagHeaders, [name]: digest }));
+    const server = (await scriptedServer()).always(wholeAnswer({ ...tagHeaders, [name]: digest }));
     expect((await fetchFile(server)).error).toMatchObject({ exit: 8, message: expect.stringContaining('damaged') });
     expect(server.header('range')).toEqual([undefined, undefined, undefined, undefined]);
   });
@@ -324,8 +324,8 @@ describe('the hash of a download', () => {
   const digest = { 'repr-digest': `sha-256=:${sha256('0123456789')}:` };
 
   it('covers all attempts together', async () => {
-    expect((await fetchFile(await scripted(firstHalf({ ...tagHeaders, ...digest }), secondHalf()))).content).toBe('0123456789');
-    const damagedServer = await scripted(
+    expect((await fetchFile(await scriptedServer(firstHalf({ ...tagHeaders, ...digest }), secondHalf()))).content).toBe('0123456789');
+    const damagedServer = await scriptedServer(
       partial(200, 10, '0x234', 'reset', { ...tagHeaders, ...digest }),
       secondHalf(),
       wholeAnswer({ ...tagHeaders, ...digest }),
@@ -346,7 +346,7 @@ describe('the hash of a download', () => {
 
 describe('aborting a download', () => {
   it('throws the reason, although the part that was received cannot be discarded', async () => {
-    const { client } = newClient((await scripted(partial(200, 10, '01234', 'stall'))).url);
+    const { client } = newClient((await scriptedServer(partial(200, 10, '01234', 'stall'))).url);
     const controller = new AbortController();
     const reason = new Error('enough');
     const read = async (): Promise<void> => {
@@ -357,7 +357,7 @@ describe('aborting a download', () => {
 
   it.each(['head', 'body', 'pause'] as const)('in its %s leaves no file', async (phase) => {
     const steps = { head: noAnswer('stall'), body: partial(200, 10, '01234', 'stall', tagHeaders), pause: answer(503, '') };
-    const server = await scripted(steps[phase]);
+    const server = await scriptedServer(steps[phase]);
     const folder = await temporaryFolder();
     await put(path.join(folder, 'other'), 'mine');
     const controller = new AbortController();

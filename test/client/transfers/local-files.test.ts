@@ -23,10 +23,10 @@ const write = (folder: string, name: string, content = bytes('x'), replace = fal
 
 /** Opens files on a disk that is full after this many bytes, and fails at the first byte beyond. */
 const fullAfter =
-  (room: number): OpenFile =>
+  (freeBytes: number): OpenFile =>
   (file, mode) => {
     const disk = openDiskFile(file, mode);
-    let remaining = room;
+    let remaining = freeBytes;
     return {
       ...disk,
       write(data, position) {
@@ -242,12 +242,12 @@ describe('the count of bytes', () => {
     };
     expect(await count(bytes('one', 'three'))).toEqual([3, 5]);
     expect(await count(failingChunks)).toEqual([4, -4]);
-    const restarted: Content = async function* (restart) {
+    const restartedContent: Content = async function* (restart) {
       yield* bytes('one', 'three')();
       await restart();
       yield* failingChunks();
     };
-    expect(await count(restarted)).toEqual([3, 5, -8, 4, -4]);
+    expect(await count(restartedContent)).toEqual([3, 5, -8, 4, -4]);
   });
 });
 
@@ -340,11 +340,11 @@ describe('writing', () => {
     expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('mine');
   });
 
-  it.each([0, 5, 1_500_000])('on a disk with space for %i bytes leaves nothing, and says why', async (room) => {
+  it.each([0, 5, 1_500_000])('on a disk with space for %i bytes leaves nothing, and says why', async (freeBytes) => {
     const folder = await temporaryFolder();
     await put(path.join(folder, 'a'), 'mine');
     const content = bytes(...Array.from({ length: 30 }, () => 'x'.repeat(100_000)));
-    const writing = new LocalFolder(folder).write('a', content, { replace: true, openFile: fullAfter(room) });
+    const writing = new LocalFolder(folder).write('a', content, { replace: true, openFile: fullAfter(freeBytes) });
     expect(await failureOf(writing)).toMatchObject({ code: 'disk_full', exit: 1, message: expect.stringContaining('no space left') });
     expect(await readdir(folder)).toEqual(['a']);
     expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('mine');
@@ -376,9 +376,9 @@ describe('writing', () => {
       return disk.write(data, 0);
     };
     expect([writeIn(20), writeIn(20.5)]).toEqual([3, 3]);
-    const threaded = disk.write(data, 0);
-    expect(threaded).toBeInstanceOf(Promise);
-    expect(await threaded).toBe(3);
+    const writePromise = disk.write(data, 0);
+    expect(writePromise).toBeInstanceOf(Promise);
+    expect(await writePromise).toBe(3);
     disk.close();
   });
 

@@ -25,9 +25,9 @@ describe('a form', () => {
 
   it('has a boundary that depends only on its content', async () => {
     const boundaries = await Promise.all([form({}), form({}), form({ path: 'b' }), form({}, 'xyz')]);
-    const [first, same, ...others] = boundaries.map(({ contentType }) => contentType);
+    const [first, same, ...otherBoundaries] = boundaries.map(({ contentType }) => contentType);
     expect(same).toBe(first);
-    expect(new Set([first, ...others]).size).toBe(3);
+    expect(new Set([first, ...otherBoundaries]).size).toBe(3);
   });
 
   it('escapes names', async () => {

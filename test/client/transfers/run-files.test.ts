@@ -10,7 +10,7 @@ import { walkRunTree } from '../../../src/client/transfers/walk.ts';
 import type { SandboxFileContent } from '../../../src/interface/types.ts';
 import { answer, json, noAnswer, partial, type RawServer, type RecordedRequest, reply, type Step } from '../../faults/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
-import { failureOf, newClient, scripted } from '../harness.ts';
+import { failureOf, newClient, scriptedServer } from '../harness.ts';
 
 const { signal } = new AbortController();
 const run = { runId: 'r1' };
@@ -48,7 +48,7 @@ const contentOf = (file: string, fields: Partial<SandboxFileContent> = {}): Sand
 
 /** A service with these folders, in which paths that end with a slash are folders, too. */
 async function serviceWith(folders: Record<string, readonly string[]>): Promise<RawServer> {
-  return (await scripted()).always(
+  return (await scriptedServer()).always(
     reply((request) => {
       const entries = folders[placeOf(request)];
       return entries === undefined ? notFound : listing(placeOf(request), entries);
@@ -66,7 +66,7 @@ const chain = (depth: number): Record<string, string[]> => {
 
 describe('the files of a run', () => {
   it('are requested from the run, or from the run of an agent', async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       listing('/workspace', []),
       listing('/workspace', []),
       json(200, { data: contentOf('/workspace/a') }),
@@ -88,7 +88,7 @@ describe('the files of a run', () => {
 
   it.each(['running', 'paused'])('are available while the sandbox is %s', async (status) => {
     const file = contentOf('/workspace/a', { sandboxStatus: status as 'running' });
-    const server = await scripted(listing('/workspace', ['/workspace/a'], status), json(200, { data: file }));
+    const server = await scriptedServer(listing('/workspace', ['/workspace/a'], status), json(200, { data: file }));
     const { client } = newClient(server.url);
     expect(await listRunFolder(client, run, '/workspace', signal)).toMatchObject({ entries: [{ path: '/workspace/a' }] });
     expect(await readRunFile(client, run, '/workspace/a', signal)).toEqual(file);
@@ -99,7 +99,7 @@ describe('the files of a run', () => {
     ['error', { code: 'sandbox_error', exit: 8, message: 'The sandbox has no readable files at /workspace: its status is error.' }],
   ])('are not available when the status of the sandbox is %s', async (status, expected) => {
     const file = contentOf('/workspace', { sandboxStatus: status as 'error' });
-    const server = await scripted(listing('/workspace', [], status), json(200, { data: file }));
+    const server = await scriptedServer(listing('/workspace', [], status), json(200, { data: file }));
     const { client } = newClient(server.url);
     expect(await failureOf(listRunFolder(client, run, '/workspace', signal))).toMatchObject(expected);
     expect(await failureOf(readRunFile(client, run, '/workspace', signal))).toMatchObject(expected);
@@ -119,7 +119,7 @@ describe('the bytes of a file', () => {
     ['text in base64', { content: 'YWJj', encoding: 'base64' }, 'abc'],
     ['text that could also be downloaded', { download_url: '/files/1', truncated: false }, 'abc'],
   ])('are those in the response if it contains %s', async (_, fields, expected) => {
-    const server = await scripted();
+    const server = await scriptedServer();
     expect(await read(server, contentOf('/workspace/a', fields))).toBe(expected);
     expect(server.connections).toBe(0);
   });
@@ -129,17 +129,17 @@ describe('the bytes of a file', () => {
     ['text that was cut off', { truncated: true }],
     ['text of another length', { content: 'converted' }],
   ])('are downloaded if the response contains %s', async (_, fields) => {
-    const server = await scripted(answer(200, 'xyz'));
+    const server = await scriptedServer(answer(200, 'xyz'));
     expect(await read(server, contentOf('/workspace/a', { download_url: '/files/1', ...fields }))).toBe('xyz');
     expect(server.requests[0]?.path).toBe('/files/1');
   });
 
   it('are not accepted in another number than the service reported', async () => {
-    const downloaded = await scripted(answer(200, 'wxyz'));
+    const server = await scriptedServer(answer(200, 'wxyz'));
     const expected = { code: 'file_changed', message: 'The file has 4 bytes, not the 3 that the service reported before.' };
-    const read4 = read(downloaded, contentOf('/workspace/a', { content: null, download_url: '/files/1' }));
+    const read4 = read(server, contentOf('/workspace/a', { content: null, download_url: '/files/1' }));
     expect(await failureOf(read4)).toMatchObject(expected);
-    expect(await failureOf(read(await scripted(), contentOf('/workspace/a', { content: 'wxyz' })))).toMatchObject(expected);
+    expect(await failureOf(read(await scriptedServer(), contentOf('/workspace/a', { content: 'wxyz' })))).toMatchObject(expected);
   });
 
   it.each<[string, Partial<SandboxFileContent>]>([
@@ -147,14 +147,14 @@ describe('the bytes of a file', () => {
     ['The content of /workspace/a is not available.', { truncated: true, download_url: null }],
     ['The content of /workspace/a is not available: It is too large.', { content: null, message: 'It is too large.' }],
   ])('are missing: %s', async (message, fields) => {
-    const failed = read(await scripted(), contentOf('/workspace/a', fields));
-    expect(await failureOf(failed)).toMatchObject({ code: 'content_unavailable', exit: 3, message });
+    const failurePromise = read(await scriptedServer(), contentOf('/workspace/a', fields));
+    expect(await failureOf(failurePromise)).toMatchObject({ code: 'content_unavailable', exit: 3, message });
   });
 });
 
 describe('a listed tree', () => {
   it('contains all files in the order of the service, below the path in its spelling', async () => {
-    const server = (await scripted()).always(
+    const server = (await scriptedServer()).always(
       reply((request) => {
         const folders: Record<string, readonly string[]> = {
           '/workspace/b': ['/workspace/b/2', '/workspace/b/1'],
@@ -177,13 +177,13 @@ describe('a listed tree', () => {
   });
 
   it('ends all its requests when one of them fails', async () => {
-    const server = await scripted(listing('/workspace', ['/workspace/a/', '/workspace/b/']), noAnswer('stall'), notFound);
+    const server = await scriptedServer(listing('/workspace', ['/workspace/a/', '/workspace/b/']), noAnswer('stall'), notFound);
     const closures: Promise<unknown>[] = [];
     server.onConnection = (socket) => closures.push(new Promise((resolve) => socket.once('close', resolve)));
-    const listed = listRunTree(newClient(server.url).client, run, '/workspace', signal);
-    expect(await failureOf(listed)).toMatchObject({ code: 'file_not_found' });
-    const stalled = server.requests[1]?.connection as number;
-    await closures[stalled - 1];
+    const treeListing = listRunTree(newClient(server.url).client, run, '/workspace', signal);
+    expect(await failureOf(treeListing)).toMatchObject({ code: 'file_not_found' });
+    const stalledConnection = server.requests[1]?.connection as number;
+    await closures[stalledConnection - 1];
   });
 });
 
@@ -235,7 +235,7 @@ describe('a walk through a tree', () => {
   });
 
   it('has its path in the spelling of the service', async () => {
-    const server = await scripted(listing('/workspace', ['/workspace/a/']), listing('/workspace/a', []));
+    const server = await scriptedServer(listing('/workspace', ['/workspace/a/']), listing('/workspace/a', []));
     expect(await walk(server, {}, 'work')).toMatchObject({ path: '/workspace', complete: true });
   });
 
@@ -255,11 +255,11 @@ describe('a walk through a tree', () => {
 describe('a tree that is pulled', () => {
   /** A service that responds to requests for the contents of a file with these steps, one after another. */
   const serviceOf = async (steps: Record<string, Step[]>): Promise<RawServer> =>
-    (await scripted()).always(reply((request) => steps[placeOf(request) || request.path]?.shift() ?? notFound));
+    (await scriptedServer()).always(reply((request) => steps[placeOf(request) || request.path]?.shift() ?? notFound));
   const text = (file: string, content: string, size = content.length) =>
     json(200, { data: contentOf(`/workspace/${file}`, { content, size }) });
 
-  async function pulled(server: RawServer, files: Pull['files'], options: Partial<Pull> = {}) {
+  async function pullFiles(server: RawServer, files: Pull['files'], options: Partial<Pull> = {}) {
     const folder = await temporaryFolder();
     const pull = { run, files, base: '/workspace', folder: new LocalFolder(folder), replace: false, signal, ...options };
     const { result, error } = await pullTree(newClient(server.url).client, pull).then(
@@ -268,7 +268,7 @@ describe('a tree that is pulled', () => {
     );
     const names = (await readdir(folder, { withFileTypes: true })).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
     const written = await Promise.all(names.map(async (name) => [name, await readFile(path.join(folder, name), 'utf8')]));
-    return { result, error, folder, written: Object.fromEntries(written) };
+    return { result, error, folder, writtenFiles: Object.fromEntries(written) };
   }
 
   const fileOf = (name: string, content?: SandboxFileContent) => ({
@@ -280,7 +280,7 @@ describe('a tree that is pulled', () => {
   it('reports its files, their bytes, and their progress', async () => {
     const server = await serviceOf({ '/workspace/a': [text('a', 'abc')], '/workspace/b': [text('b', 'de')] });
     const counts = { bytes: 0, files: 0 };
-    const { result, folder, written } = await pulled(server, [fileOf('a'), fileOf('b')], {
+    const { result, folder, writtenFiles } = await pullFiles(server, [fileOf('a'), fileOf('b')], {
       onBytes: (count) => {
         counts.bytes += count;
       },
@@ -292,7 +292,7 @@ describe('a tree that is pulled', () => {
       { path: '/workspace/a', target: path.join(folder, 'a'), size: 3 },
       { path: '/workspace/b', target: path.join(folder, 'b'), size: 2 },
     ]);
-    expect([written, counts]).toEqual([
+    expect([writtenFiles, counts]).toEqual([
       { a: 'abc', b: 'de' },
       { bytes: 5, files: 2 },
     ]);
@@ -300,71 +300,75 @@ describe('a tree that is pulled', () => {
 
   it.each(['/', '/workspace/', '/workspace'])('has names that are relative to %s', async (base) => {
     const server = await serviceOf({ '/workspace/a': [text('a', 'abc')] });
-    const { result, folder } = await pulled(server, [fileOf('a')], { base });
+    const { result, folder } = await pullFiles(server, [fileOf('a')], { base });
     expect(result?.[0]?.target).toBe(path.join(folder, base === '/' ? 'workspace/a' : 'a'));
   });
 
   it('rejects names outside its folder before it writes anything', async () => {
-    const server = await scripted();
-    const { error, written } = await pulled(server, [fileOf('a', contentOf('/workspace/a')), { path: '/etc/x', size: 1 }]);
-    expect([error, written]).toEqual([expect.objectContaining({ code: 'unsafe_name' }), {}]);
+    const server = await scriptedServer();
+    const { error, writtenFiles } = await pullFiles(server, [fileOf('a', contentOf('/workspace/a')), { path: '/etc/x', size: 1 }]);
+    expect([error, writtenFiles]).toEqual([expect.objectContaining({ code: 'unsafe_name' }), {}]);
   });
 
   it('requests a content only if the service has not just returned it', async () => {
     const server = await serviceOf({});
-    const { written } = await pulled(server, [fileOf('a', contentOf('/workspace/a'))]);
-    expect([written, server.connections]).toEqual([{ a: 'abc' }, 0]);
+    const { writtenFiles } = await pullFiles(server, [fileOf('a', contentOf('/workspace/a'))]);
+    expect([writtenFiles, server.connections]).toEqual([{ a: 'abc' }, 0]);
   });
 
   it('requests a file again that changes meanwhile, at most three times', async () => {
     const changing = text('a', 'abcd', 3);
     const first = contentOf('/workspace/a', { content: 'abcd' });
     const server = await serviceOf({ '/workspace/a': [changing, text('a', 'xyz')] });
-    expect((await pulled(server, [fileOf('a', first)])).written).toEqual({ a: 'xyz' });
+    expect((await pullFiles(server, [fileOf('a', first)])).writtenFiles).toEqual({ a: 'xyz' });
     const endless = await serviceOf({ '/workspace/a': [changing, changing, changing, changing] });
-    const { error, written } = await pulled(endless, [fileOf('a')]);
+    const { error, writtenFiles } = await pullFiles(endless, [fileOf('a')]);
     expect(error).toMatchObject({ code: 'file_changed' });
-    expect([endless.requests.length, written]).toEqual([3, {}]);
+    expect([endless.requests.length, writtenFiles]).toEqual([3, {}]);
   });
 
   it('does not request a file again after another failure', async () => {
     const server = await serviceOf({});
-    const { error } = await pulled(server, [fileOf('a')]);
+    const { error } = await pullFiles(server, [fileOf('a')]);
     expect(error).toMatchObject({ code: 'file_not_found', message: 'There is no such file.' });
     expect(server.requests).toHaveLength(1);
   });
 
   it('reports how many files were written before a failure, and how to continue', async () => {
-    const missing = await pulled(await serviceOf({}), [fileOf('a', contentOf('/workspace/a')), fileOf('b')]);
+    const missing = await pullFiles(await serviceOf({}), [fileOf('a', contentOf('/workspace/a')), fileOf('b')]);
     expect(missing.error).toMatchObject({
       code: 'file_not_found',
       exit: 3,
       message: expect.stringMatching(/^There is no such file\. [01] of 2 files are in /),
       hint: expect.stringContaining('run the command again with --force'),
     });
-    const broken = await pulled(await serviceOf({}), [
+    const brokenResult = await pullFiles(await serviceOf({}), [
       fileOf('a', contentOf('/workspace/a')),
       fileOf('b', contentOf('/workspace/b', { content: 'xy', download_url: 'http://storage.test/' })),
     ]);
-    expect(broken.error).toMatchObject({ hint: expect.stringMatching(/Contact the operator of the service\. To get all of them/) });
+    expect(brokenResult.error).toMatchObject({ hint: expect.stringMatching(/Contact the operator of the service\. To get all of them/) });
   });
 
   it('ends with the reason of its signal', async () => {
     const controller = new AbortController();
-    const server = await scripted(noAnswer('stall'));
+    const server = await scriptedServer(noAnswer('stall'));
     const reason = new Error('enough');
-    const ended = pulled(server, [fileOf('a'), fileOf('b')], { signal: controller.signal });
+    const endPromise = pullFiles(server, [fileOf('a'), fileOf('b')], { signal: controller.signal });
     await server.until(({ requests }) => requests.length === 1);
     controller.abort(reason);
-    expect((await ended).error).toBe(reason);
+    expect((await endPromise).error).toBe(reason);
   });
 
   it('gets another URL for a file whose URL has expired', async () => {
-    const storage = await scripted(partial(200, 3, 'a', 'close', { etag: '"v1"' }), answer(403, ''), answer(200, 'abc', { etag: '"v1"' }));
-    const granted = (name: string) =>
+    const storage = await scriptedServer(
+      partial(200, 3, 'a', 'close', { etag: '"v1"' }),
+      answer(403, ''),
+      answer(200, 'abc', { etag: '"v1"' }),
+    );
+    const grantFor = (name: string) =>
       json(200, { data: contentOf('/workspace/a', { content: null, download_url: `${storage.url}/${name}` }) });
-    const server = await serviceOf({ '/workspace/a': [granted('first'), granted('second')] });
-    expect((await pulled(server, [fileOf('a')])).written).toEqual({ a: 'abc' });
+    const server = await serviceOf({ '/workspace/a': [grantFor('first'), grantFor('second')] });
+    expect((await pullFiles(server, [fileOf('a')])).writtenFiles).toEqual({ a: 'abc' });
     expect(storage.requests.map((request) => request.path)).toEqual(['/first', '/first', '/second']);
   });
 
@@ -375,8 +379,8 @@ describe('a tree that is pulled', () => {
     const options = { folder: new LocalFolder(path.join(folder, 'out')) };
     const server = await serviceOf({});
     const files = [fileOf('a', contentOf('/workspace/a'))];
-    expect((await pulled(server, files, options)).error).toMatchObject({ code: 'file_exists' });
-    expect((await pulled(server, files, { ...options, replace: true })).error).toBeUndefined();
+    expect((await pullFiles(server, files, options)).error).toMatchObject({ code: 'file_exists' });
+    expect((await pullFiles(server, files, { ...options, replace: true })).error).toBeUndefined();
     expect(await readFile(path.join(folder, 'out/a'), 'utf8')).toBe('abc');
   });
 });

@@ -8,7 +8,7 @@ import { directUploadLimit, prepareUpload } from '../../../src/client/transfers/
 import { type Service, startService } from '../../../src/service/service.ts';
 import { answer, json, noAnswer, raw, reply, type Step } from '../../faults/raw-server.ts';
 import { temporaryFolder, whenDone } from '../../support/temporary.ts';
-import { failureOf, newClient, scripted } from '../harness.ts';
+import { failureOf, newClient, scriptedServer } from '../harness.ts';
 
 const { signal } = new AbortController();
 
@@ -55,7 +55,7 @@ describe('an upload', () => {
   });
 
   it('of a small file is one change, with the same bytes and key in every attempt', async () => {
-    const server = await scripted(
+    const server = await scriptedServer(
       noAnswer('reset', 'head'),
       json(500, { error: 'internal' }),
       json(201, { path: '/workspace/a', size_bytes: 3 }),
@@ -67,15 +67,15 @@ describe('an upload', () => {
   });
 
   it.each(['', '.', '..', 'a\nb'])('into the sandbox %j is rejected', async (id) => {
-    const server = await scripted();
+    const server = await scriptedServer();
     const file = path.join(folder, 'short');
     expect(await failureOf(upload(newClient(server.url).client, id, file, '/workspace/a'))).toMatchObject({ exit: 2 });
     expect(server.requests).toHaveLength(0);
   });
 
   it('of a large file sends no credential to its URL, and is retried', async () => {
-    const storage = await scripted(noAnswer('reset', 'head'), answer(503, ''), answer(200, ''));
-    const server = await scripted(json(200, { upload_url: `${storage.url}/put?x=1`, path: '/workspace/a', expires_in_seconds: 60 }));
+    const storage = await scriptedServer(noAnswer('reset', 'head'), answer(503, ''), answer(200, ''));
+    const server = await scriptedServer(json(200, { upload_url: `${storage.url}/put?x=1`, path: '/workspace/a', expires_in_seconds: 60 }));
     const file = path.join(folder, 'long');
     const { client } = newClient(server.url);
     expect(await upload(client, 's1', file, '/workspace/a')).toEqual({ path: '/workspace/a', size_bytes: directUploadLimit + 1 });
@@ -89,7 +89,7 @@ describe('an upload', () => {
     ['a larger size', 'long', '/v2/sandboxes/s1/upload-urls'],
   ])('of %s has the keys of its own request', async (_, name, target) => {
     const file = path.join(folder, name);
-    const server = await scripted();
+    const server = await scriptedServer();
     server.always(
       reply((request) =>
         request.method === 'PUT'
@@ -107,9 +107,9 @@ describe('an upload', () => {
 
   /** A client for a service that grants URLs at a storage with these steps. */
   const withStorage = async (...steps: Step[]) => {
-    const storage = await scripted(...steps);
+    const storage = await scriptedServer(...steps);
     let grants = 0;
-    const server = (await scripted()).always(
+    const server = (await scriptedServer()).always(
       reply(() => {
         grants += 1;
         return json(200, { upload_url: `${storage.url}/${grants}?x=1`, path: '/workspace/a', expires_in_seconds: 60 });
@@ -134,7 +134,7 @@ describe('an upload', () => {
     const failure = await failureOf(upload(client, 's1', large(), '/workspace/a'));
     expect(failure).toMatchObject({ code: 'upload_failed', message: `${large()} could not be uploaded: ${message}`, status });
     expect(storage.requests.map((request) => request.path)).toEqual(Array.from({ length: attempts }, () => '/1?x=1'));
-    expect(clock.waits).toHaveLength(attempts - 1);
+    expect(clock.waitTimes).toHaveLength(attempts - 1);
   });
 
   it('of a large file fails if it cannot be sent', async () => {
@@ -174,23 +174,23 @@ describe('an upload', () => {
     const { client, clock } = await withStorage(answer(200, ''));
     const run = prepareUpload(client, 's1', { file: file(), size: directUploadLimit + 1, target: '/workspace/a' });
     expect(await failureOf(run({ signal }))).toMatchObject({ code });
-    expect(clock.waits).toEqual([]);
+    expect(clock.waitTimes).toEqual([]);
   });
 
   it('of a large file ends with the reason of its signal', async () => {
     const { storage, client } = await withStorage(noAnswer('stall'));
     const controller = new AbortController();
     const run = prepareUpload(client, 's1', { file: large(), size: directUploadLimit + 1, target: '/workspace/a' });
-    const failed = failureOf(run({ signal: controller.signal }));
+    const failurePromise = failureOf(run({ signal: controller.signal }));
     await storage.until(({ requests }) => requests.length === 1);
     const reason = new Error('enough');
     controller.abort(reason);
-    expect(await failed).toBe(reason);
+    expect(await failurePromise).toBe(reason);
   });
 
   it('of a large file that is refused fails once', async () => {
-    const storage = await scripted(answer(403, ''));
-    const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
+    const storage = await scriptedServer(answer(403, ''));
+    const server = await scriptedServer(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
     expect(await failureOf(upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a'))).toMatchObject({
       exit: 5,
       code: 'upload_failed',
@@ -199,16 +199,16 @@ describe('an upload', () => {
   });
 
   it('of a large file requests another URL when the first expires between attempts', async () => {
-    const storage = await scripted(answer(503, ''), answer(403, ''), answer(200, ''));
+    const storage = await scriptedServer(answer(503, ''), answer(403, ''), answer(200, ''));
     const grantAnswer = (name: string) => json(200, { upload_url: `${storage.url}/${name}`, path: '/workspace/a', expires_in_seconds: 60 });
-    const server = await scripted(grantAnswer('first'), grantAnswer('second'));
+    const server = await scriptedServer(grantAnswer('first'), grantAnswer('second'));
     await upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
     expect(storage.requests.map((request) => request.path)).toEqual(['/first', '/first', '/second']);
     expect(new Set(server.header('idempotency-key')).size).toBe(2);
   });
 
   it('of a small file reports its bytes when it has arrived', async () => {
-    const server = await scripted(json(500, { error: 'internal' }), json(201, { path: '/workspace/a', size_bytes: 3 }));
+    const server = await scriptedServer(json(500, { error: 'internal' }), json(201, { path: '/workspace/a', size_bytes: 3 }));
     const counts: number[] = [];
     const run = prepareUpload(newClient(server.url).client, 's1', { file: path.join(folder, 'short'), size: 3, target: '/workspace/a' });
     await run({ signal, onBytes: (count) => counts.push(count) });
@@ -216,8 +216,8 @@ describe('an upload', () => {
   });
 
   it('of a large file reports the bytes sent, and takes back those that have to be sent again', async () => {
-    const storage = await scripted(noAnswer('reset'), answer(503, '', { 'retry-after': '7' }), answer(200, ''));
-    const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
+    const storage = await scriptedServer(noAnswer('reset'), answer(503, '', { 'retry-after': '7' }), answer(200, ''));
+    const server = await scriptedServer(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
     const { client, clock } = newClient(server.url);
     const counts: number[] = [];
     const size = directUploadLimit + 1;
@@ -225,14 +225,14 @@ describe('an upload', () => {
     await run({ signal, onBytes: (count) => counts.push(count) });
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(size);
     expect(counts).toContain(-size);
-    expect(clock.waits).toHaveLength(2);
-    expect(clock.waits[1]).toBeGreaterThanOrEqual(7_000);
+    expect(clock.waitTimes).toHaveLength(2);
+    expect(clock.waitTimes[1]).toBeGreaterThanOrEqual(7_000);
   });
 
   it('is not redirected', async () => {
-    const otherServer = await scripted();
-    const storage = await scripted(answer(307, '', { location: `${otherServer.url}/` }));
-    const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
+    const otherServer = await scriptedServer();
+    const storage = await scriptedServer(answer(307, '', { location: `${otherServer.url}/` }));
+    const server = await scriptedServer(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
     const uploadFailure = upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
     expect(await failureOf(uploadFailure)).toMatchObject({
       code: 'upload_failed',
@@ -245,7 +245,7 @@ describe('an upload', () => {
     ['shorter', -1],
     ['longer', 1],
   ])('of a file that got %s is rejected', async (_, difference) => {
-    const server = await scripted();
+    const server = await scriptedServer();
     const file = path.join(folder, 'changing');
     await put(file, 'abc');
     const run = prepareUpload(newClient(server.url).client, 's1', { file, size: 3 - difference, target: '/workspace/a' });
@@ -256,7 +256,7 @@ describe('an upload', () => {
   it('has the key of its place in the order, whichever is sent first', async () => {
     const file = path.join(folder, 'short');
     const keysOf = async (order: readonly number[]): Promise<Record<string, string>> => {
-      const server = (await scripted()).always(json(201, { path: '/workspace/a', size_bytes: 3 }));
+      const server = (await scriptedServer()).always(json(201, { path: '/workspace/a', size_bytes: 3 }));
       const { client } = newClient(server.url, { idempotencyKey: 'mine' });
       const uploads = ['a', 'b', 'c'].map((name) => prepareUpload(client, 's1', { file, size: 3, target: `/workspace/${name}` }));
       for (const index of order) await uploads[index]?.({ signal });
@@ -276,7 +276,7 @@ describe('an upload', () => {
     'file:///etc/passwd',
     'http://[',
   ])('is not sent to %s', async (upload_url) => {
-    const server = await scripted(json(200, { upload_url, path: '/workspace/a', expires_in_seconds: 60 }));
+    const server = await scriptedServer(json(200, { upload_url, path: '/workspace/a', expires_in_seconds: 60 }));
     const uploadFailure = upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
     const error = await failureOf(uploadFailure);
     expect(error).toMatchObject({ code: 'unsafe_url' });

@@ -72,8 +72,8 @@ describe('the longest names', () => {
     [301, 1],
   ])('of %i characters are cut off in messages if necessary', (length, cut) => {
     const name = `${'x'.repeat(length - 1)}\\`;
-    const shown = cut === 0 ? JSON.stringify(name) : JSON.stringify(`${name.slice(0, 300)}...`);
-    expect(() => safeParts(name)).toThrow(`The service names a file ${shown}, which is not safe to write`);
+    const displayName = cut === 0 ? JSON.stringify(name) : JSON.stringify(`${name.slice(0, 300)}...`);
+    expect(() => safeParts(name)).toThrow(`The service names a file ${displayName}, which is not safe to write`);
   });
 });
 

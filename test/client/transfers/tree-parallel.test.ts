@@ -78,12 +78,12 @@ describe('work in parallel', () => {
 
   it('does not start after an abort', async () => {
     const reason = new Error('enough');
-    let started = 0;
+    let startCount = 0;
     const work = inParallel(numbers, 2, AbortSignal.abort(reason), async () => {
-      started += 1;
+      startCount += 1;
     });
     expect(await failureOf(work)).toBe(reason);
-    expect(started).toBe(0);
+    expect(startCount).toBe(0);
   });
 
   it('can use a slot again', async () => {

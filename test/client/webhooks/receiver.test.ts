@@ -10,7 +10,7 @@ import { answer, noAnswer } from '../../faults/raw-server.ts';
 import { ManualClock } from '../../service/helpers/clock.ts';
 import { closedPort } from '../../support/ports.ts';
 import { afterTest } from '../../support/temporary.ts';
-import { scripted } from '../harness.ts';
+import { scriptedServer } from '../harness.ts';
 
 const key = randomBytes(32);
 const clock = new ManualClock();
@@ -154,7 +154,7 @@ describe('forwarding', () => {
   };
 
   it('sends the same bytes, with the headers that belong to them and no others', async () => {
-    const server = await scripted(answer(202, 'thanks'), answer(200, ''));
+    const server = await scriptedServer(answer(202, 'thanks'), answer(200, ''));
     const target = forwarderTo(`${server.url}/hook?a=b`);
     const names = ['Content-Type', 'User-Agent', 'Webhook-Id', 'Webhook-Timestamp', 'Webhook-Signature', 'Authorization', 'Cookie', 'Host'];
     expect(await target.forward(delivery(names.map((name) => [name, 'value'])))).toEqual({ status: 202 });
@@ -169,8 +169,8 @@ describe('forwarding', () => {
   });
 
   it('does not follow redirects', async () => {
-    const otherServer = await scripted();
-    const server = await scripted(answer(307, '', { location: otherServer.url }));
+    const otherServer = await scriptedServer();
+    const server = await scriptedServer(answer(307, '', { location: otherServer.url }));
     expect(await forwarderTo(server.url).forward(delivery([]))).toEqual({ status: 307 });
     expect(otherServer.connections).toBe(0);
   });
@@ -178,7 +178,7 @@ describe('forwarding', () => {
   it('reports why there is no response', async () => {
     const refusedForwarder = forwarderTo(`http://127.0.0.1:${await closedPort()}`);
     expect(await refusedForwarder.forward(delivery([]))).toEqual({ problem: 'the connection was refused' });
-    const lossyForwarder = forwarderTo((await scripted(noAnswer('close'))).url);
+    const lossyForwarder = forwarderTo((await scriptedServer(noAnswer('close'))).url);
     expect(await lossyForwarder.forward(delivery([]))).toEqual({ problem: expect.stringMatching(/closed/) });
   });
 });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { scripted } from '../../client/harness.ts';
+import { scriptedServer } from '../../client/harness.ts';
 import { json, noAnswer, type RawServer } from '../../faults/raw-server.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { folderEnv } from '../../support/service.ts';
@@ -19,7 +19,7 @@ let server: RawServer;
 let env: Record<string, string>;
 beforeEach(async () => {
   folder = await temporaryFolder();
-  server = await scripted();
+  server = await scriptedServer();
   env = { ...folderEnv(folder), AOPS_API_KEY: secret, AOPS_BASE_URL: server.url, AOPS_TEAM_ID: randomUUID(), AOPS_NO_RATE_SHARING: '1' };
 });
 
@@ -82,7 +82,7 @@ describe('aops retry', () => {
 
   it('sends nothing to another service', async () => {
     await cutOff();
-    const otherServer = await scripted();
+    const otherServer = await scriptedServer();
     env.AOPS_BASE_URL = otherServer.url;
     expect(await aops('retry', 'stop-it')).toMatchObject({ code: 2, stdout: '' });
     expect(otherServer.requests).toEqual([]);
@@ -105,7 +105,7 @@ describe('aops retry', () => {
 
   it('keeps the same key separate for other services and credentials', async () => {
     await cutOff();
-    const otherServer = await scripted();
+    const otherServer = await scriptedServer();
     otherServer.always(stopAnswer);
     server.always(stopAnswer);
     env.AOPS_BASE_URL = otherServer.url;

@@ -112,8 +112,8 @@ describe('local backup', () => {
     expect((await aops(['backup', file, '--data-dir', service.dataDirectory, '--force'])).code).toBe(0);
     const refusal = await aops(['restore', file, '--data-dir', service.dataDirectory, '--json']);
     expect(errorOf(refusal)).toEqual([6, 'data_directory_in_use']);
-    const verified = await aops(['restore', file, '--data-dir', service.dataDirectory, '--verify', '--json']);
-    expect(verified.json()).toMatchObject({ restored: false, data_dir: null, runs: 1 });
+    const verifyResult = await aops(['restore', file, '--data-dir', service.dataDirectory, '--verify', '--json']);
+    expect(verifyResult.json()).toMatchObject({ restored: false, data_dir: null, runs: 1 });
   });
 });
 
@@ -133,8 +133,8 @@ describe('local restore', () => {
 
   it('prints what it has restored, or that the backup is valid', async () => {
     const directory = path.join(await temporaryDirectory(), 'data');
-    const verified = await aops(['restore', path.basename(backup), '--verify', '--data-dir', directory], { cwd: path.dirname(backup) });
-    expect(verified.stdout).toMatch(/Restored\s+no; the backup is valid/);
+    const verifyResult = await aops(['restore', path.basename(backup), '--verify', '--data-dir', directory], { cwd: path.dirname(backup) });
+    expect(verifyResult.stdout).toMatch(/Restored\s+no; the backup is valid/);
     expect(existsSync(directory)).toBe(false);
     const restoreResult = await aops(['restore', backup, '--data-dir', 'data'], { cwd: path.dirname(directory) });
     expect(restoreResult.stdout).toMatch(/Restored\s+into .*\/data\n/);

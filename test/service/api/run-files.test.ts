@@ -66,10 +66,10 @@ it.each([
 
 it('does not open the file for HEAD', async () => {
   const { download, file } = await screenshot();
-  let opened = 0;
-  onDiskCall('before', 'open', file, async () => void opened++);
+  let openCount = 0;
+  onDiskCall('before', 'open', file, async () => void openCount++);
   const { status, headers } = await download(undefined, 'HEAD');
-  expect([status, headers['content-length'], opened]).toEqual([200, '10', 0]);
+  expect([status, headers['content-length'], openCount]).toEqual([200, '10', 0]);
 });
 
 it('fails with 500 if the disk has it but it cannot be opened', async () => {

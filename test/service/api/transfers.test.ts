@@ -50,8 +50,12 @@ describe('a download', () => {
     expect((await get({ range: 'bytes=8-', 'if-range': '"other"' })).status).toBe(200);
     const outOfRangeAnswer = await get({ range: 'bytes=10-' });
     expect([outOfRangeAnswer.status, outOfRangeAnswer.headers['content-range']]).toEqual([416, 'bytes */10']);
-    const unchanged = await get({ 'if-none-match': etag });
-    expect([unchanged.status, unchanged.headers['content-length'], unchanged.headers.etag]).toEqual([304, undefined, etag]);
+    const unchangedAnswer = await get({ 'if-none-match': etag });
+    expect([unchangedAnswer.status, unchangedAnswer.headers['content-length'], unchangedAnswer.headers.etag]).toEqual([
+      304,
+      undefined,
+      etag,
+    ]);
     const head = await get({}, 'HEAD');
     expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '10']);
   });
@@ -89,16 +93,16 @@ describe('a download', () => {
   it('does not read the file for HEAD', async () => {
     const api = await startApi();
     const { place, url } = await uploadedFile(api);
-    let opened = 0;
+    let openCount = 0;
     const count = async () => {
-      opened += 1;
+      openCount += 1;
       onDiskCall('before', 'open', place, count);
     };
     onDiskCall('before', 'open', place, count);
     expect((await api.send('HEAD', url, { anonymous: true })).headers['content-length']).toBe('4');
-    const toDescribe = opened;
+    const toDescribe = openCount;
     await api.send('GET', url, { anonymous: true });
-    expect([toDescribe, opened]).toEqual([1, 3]);
+    expect([toDescribe, openCount]).toEqual([1, 3]);
   });
 
   it('stops working if its URL has expired, was changed, or is used for something else', async () => {
@@ -201,9 +205,9 @@ describe('a file that is replaced while it is downloaded', () => {
 it('refuses an upload into a sandbox that is gone', async () => {
   const api = await startApi();
   const { sandbox_id } = await api.ok('createSandbox');
-  const granted = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a' } });
+  const grant = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a' } });
   await rm(join(api.dataDirectory, 'sandboxes', sandbox_id), { recursive: true });
-  const answer = await api.send('PUT', granted.upload_url, { anonymous: true, body: 'a' });
+  const answer = await api.send('PUT', grant.upload_url, { anonymous: true, body: 'a' });
   expect([answer.status, answer.body]).toMatchObject([404, { error: 'sandbox_not_found' }]);
 });
 

@@ -62,16 +62,16 @@ const page: PageContent = {
   ],
 };
 
-interface Look {
-  sideways: boolean;
+interface PageFindings {
+  scrollsSideways: boolean;
   paper: string;
   contrast: number[];
   title: string;
-  lost: string[];
+  lostTexts: string[];
   /** Figures that take more than one line. */
-  broken: string[];
+  wrappedFigures: string[];
   /** Elements that have to be scrolled to be read. */
-  scrolled: string[];
+  scrollingElements: string[];
   /** The vertical distance between the first and the second of two numbers. */
   numbersApart: number;
 }
@@ -84,13 +84,13 @@ const inspection = `(() => {
   const lines = (element) => { const range = document.createRange(); range.selectNodeContents(element); return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size; };
   const texts = [...document.querySelectorAll('h1, h2, p, th, td, .status, summary')].filter((one) => one.textContent.trim() !== '');
   return {
-    sideways: document.documentElement.scrollWidth > innerWidth,
+    scrollsSideways: document.documentElement.scrollWidth > innerWidth,
     paper: getComputedStyle(document.body).backgroundColor,
     contrast: texts.map((one) => { const [a, b] = [light(getComputedStyle(one).color), light(behind(one))].sort((x, y) => y - x); return (a + 0.05) / (b + 0.05); }),
     title: document.title,
-    lost: [...document.querySelectorAll('section')].filter((one) => one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.id),
-    broken: [...document.querySelectorAll('.amount, .status')].filter((one) => lines(one) > 1).map((one) => one.textContent),
-    scrolled: [...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.getAttribute('aria-label')),
+    lostTexts: [...document.querySelectorAll('section')].filter((one) => one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.id),
+    wrappedFigures: [...document.querySelectorAll('.amount, .status')].filter((one) => lines(one) > 1).map((one) => one.textContent),
+    scrollingElements: [...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.getAttribute('aria-label')),
     numbersApart: document.getElementById('part-8').offsetTop - document.getElementById('part-7').offsetTop,
   };
 })()`;
@@ -103,7 +103,7 @@ describeWithChromium('a page in a browser', () => {
   });
   afterAll(() => browser.close());
 
-  async function inspect(html: string, options: BrowserContextOptions): Promise<Look & { problems: string[] }> {
+  async function inspect(html: string, options: BrowserContextOptions): Promise<PageFindings & { problems: string[] }> {
     const context = await browser.newContext(options);
     const problems: string[] = [];
     const tab = await context.newPage();
@@ -111,7 +111,7 @@ describeWithChromium('a page in a browser', () => {
     tab.on('pageerror', (error) => problems.push(error.message));
     tab.on('request', (request) => problems.push(request.url()));
     await tab.setContent(html);
-    const findings = (await tab.evaluate(inspection)) as Look;
+    const findings = (await tab.evaluate(inspection)) as PageFindings;
     await context.close();
     return { ...findings, problems };
   }
@@ -126,10 +126,10 @@ describeWithChromium('a page in a browser', () => {
   ] as const)('is readable when the reader likes %s, %i pixels wide, and asks for nothing', async (colorScheme, width) => {
     const findings = await inspect(renderPage(page), { colorScheme, viewport: { width, height: 800 } });
     expect(findings.problems).toEqual([]);
-    expect(findings.broken).toEqual([]);
-    expect(findings.scrolled).toEqual([]);
+    expect(findings.wrappedFigures).toEqual([]);
+    expect(findings.scrollingElements).toEqual([]);
     expect(findings.numbersApart > 0).toBe(width < 500);
-    expect(findings).toMatchObject({ sideways: false, lost: [], title: page.title });
+    expect(findings).toMatchObject({ scrollsSideways: false, lostTexts: [], title: page.title });
     expect(findings.contrast.length).toBeGreaterThan(100);
     expect(readable(findings.contrast)).toEqual([]);
     expect(findings.paper).toBe(colorScheme === 'dark' ? 'rgb(18, 19, 22)' : 'rgb(246, 246, 244)');

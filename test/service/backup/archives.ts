@@ -40,10 +40,10 @@ export function entryBytes({ name, type = 'file', content = '', target }: Part):
 
 /** An archive of these parts, with the right checksums unless others are specified. */
 export const archive = (parts: readonly Part[], sums = sumsOf(parts)): Buffer =>
-  gzipped([...parts.map(entryBytes), entryBytes({ name: 'SHA256SUMS', content: sums })]);
+  gzip([...parts.map(entryBytes), entryBytes({ name: 'SHA256SUMS', content: sums })]);
 
 /** An archive of these entries. */
-export const gzipped = (entries: readonly Buffer[]): Buffer => gzipSync(Buffer.concat([...entries, tarEnd()]));
+export const gzip = (entries: readonly Buffer[]): Buffer => gzipSync(Buffer.concat([...entries, tarEnd()]));
 
 export async function* source(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += 10_000) yield bytes.subarray(start, start + 10_000);

@@ -20,13 +20,13 @@ describe('the bytes of a file', () => {
     descriptor = openSync(place, 'r');
     let reports = 0;
     const chunks = [...fileBytes(descriptor, size, () => reports++)];
-    return { bytes: Buffer.concat(chunks), largest: Math.max(0, ...chunks.map(({ length }) => length)), reports };
+    return { bytes: Buffer.concat(chunks), largestChunk: Math.max(0, ...chunks.map(({ length }) => length)), reports };
   }
   const content = Buffer.alloc(600_000, 'abc');
 
   it.each([0, 1, 262_144, 262_145, 600_000])('are its first %i, in chunks of 256 KiB', async (size) => {
-    const { bytes, largest, reports } = await copyContent(content, size);
-    expect([bytes.equals(content.subarray(0, size)), largest, reports]).toEqual([true, Math.min(size, 262_144), 0]);
+    const { bytes, largestChunk, reports } = await copyContent(content, size);
+    expect([bytes.equals(content.subarray(0, size)), largestChunk, reports]).toEqual([true, Math.min(size, 262_144), 0]);
   });
 
   it.each([600_001, 1_200_000])('are followed by zeros if it should have %i, which is reported once', async (size) => {

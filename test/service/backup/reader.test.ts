@@ -9,7 +9,7 @@ import { refuseUnfinished } from '../../../src/service/backup/unfinished.ts';
 import { countOpenFiles } from '../../support/open-files.ts';
 import { itNeeding, needsPosix } from '../../support/requirements.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
-import { archive, database, entryBytes, first, gzipped, info, type Part, source, sumsOf } from './archives.ts';
+import { archive, database, entryBytes, first, gzip, info, type Part, source, sumsOf } from './archives.ts';
 import { tarHeader, tarPadding } from './tar-bytes.ts';
 
 const inertSignal = new AbortController().signal;
@@ -93,22 +93,22 @@ describe('reading a backup', () => {
 
   it('keeps times, and lets only the owner read and execute files', async () => {
     const folder = await temporaryDirectory();
-    const named = (name: string) => `sandboxes/a/workspace/${name}`;
-    const bytes = gzipped([
+    const pathOf = (name: string) => `sandboxes/a/workspace/${name}`;
+    const bytes = gzip([
       entryBytes(first),
-      fileBytes(named('run.sh'), 'x', { mode: 0o755, modified: 1_000 }),
-      fileBytes(named('text'), 'x', { mode: 0o666, modified: 2_000 }),
+      fileBytes(pathOf('run.sh'), 'x', { mode: 0o755, modified: 1_000 }),
+      fileBytes(pathOf('text'), 'x', { mode: 0o666, modified: 2_000 }),
       // Executable for others alone.
-      fileBytes(named('other'), 'x', { mode: 0o011, modified: 3_000 }),
+      fileBytes(pathOf('other'), 'x', { mode: 0o011, modified: 3_000 }),
       entryBytes(database),
       entryBytes({
         name: 'SHA256SUMS',
-        content: sumsOf([first, ...['run.sh', 'text', 'other'].map((name) => ({ name: named(name), content: 'x' })), database]),
+        content: sumsOf([first, ...['run.sh', 'text', 'other'].map((name) => ({ name: pathOf(name), content: 'x' })), database]),
       }),
     ]);
     await readArchive(bytes, folder);
     const facts = async (name: string) => {
-      const { mode, mtimeMs } = await stat(path.join(folder, named(name)));
+      const { mode, mtimeMs } = await stat(path.join(folder, pathOf(name)));
       return [mode & 0o777, mtimeMs / 1_000];
     };
     expect([await facts('run.sh'), await facts('text'), await facts('other')]).toEqual([

@@ -8,7 +8,7 @@ import { newReadProgress, readBackup, restoreBackup } from '../../../src/service
 import { Places } from '../../../src/service/backup/places.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { fileHandles } from '../helpers/disk.ts';
-import { archive, database, entryBytes, first, gzipped, type Part, source, sumsOf } from './archives.ts';
+import { archive, database, entryBytes, first, gzip, type Part, source, sumsOf } from './archives.ts';
 
 const inertSignal = new AbortController().signal;
 const workspace: Part = { name: 'sandboxes/a/workspace', type: 'folder' };
@@ -32,14 +32,14 @@ describe('verification and restore reject a backup if', () => {
       archive([first, database, note], sumsOf([first, database])),
       /"sandboxes\/a\/workspace\/note" does not match its checksum/,
     ],
-    ['an entry follows SHA256SUMS', gzipped([first, database, sums([first, database]), note].map(entryBytes)), /an entry follows its end/],
+    ['an entry follows SHA256SUMS', gzip([first, database, sums([first, database]), note].map(entryBytes)), /an entry follows its end/],
     [
       'an entry follows the end of the archive',
-      gzipped([...[first, database, sums([first, database])].map(entryBytes), Buffer.alloc(1_024), entryBytes(note)]),
+      gzip([...[first, database, sums([first, database])].map(entryBytes), Buffer.alloc(1_024), entryBytes(note)]),
       /an entry follows its end/,
     ],
-    ['SHA256SUMS comes first', gzipped([sums([]), first, database].map(entryBytes)), /not an aops backup/],
-    ['it has no SHA256SUMS', gzipped([first, database].map(entryBytes)), /ends too early/],
+    ['SHA256SUMS comes first', gzip([sums([]), first, database].map(entryBytes)), /not an aops backup/],
+    ['it has no SHA256SUMS', gzip([first, database].map(entryBytes)), /ends too early/],
     [
       'a file has the name of a property of all objects',
       archive([first, database, { name: '__proto__', content: 'x' }]),
@@ -177,13 +177,13 @@ describe('before a restore is finished', () => {
 
   it('the keys and the database are on the disk, and then their names', async () => {
     const directory = path.join(await temporaryDirectory(), 'data');
-    const flushed: string[] = [];
+    const flushedNames: string[] = [];
     await onFlush(directory, (name) => {
       // The database is moved into place only when everything is on the disk.
-      flushed.push(`${name} ${existsSync(path.join(directory, 'aops.db'))}`);
+      flushedNames.push(`${name} ${existsSync(path.join(directory, 'aops.db'))}`);
     });
     await restore(source(archive([first, key, database])), directory);
-    expect(flushed).toEqual(['restoring/unpacked/secrets.key false', 'restoring/unpacked/aops.db false', '. true']);
+    expect(flushedNames).toEqual(['restoring/unpacked/secrets.key false', 'restoring/unpacked/aops.db false', '. true']);
   });
 
   it('it can be aborted, and leaves nothing behind', async () => {

@@ -15,8 +15,8 @@ interface Whole extends Pick<TarEntry, 'name' | 'type' | 'target'> {
   content: Uint8Array;
 }
 
-const modified = 1_700_000_000;
-const headOf = ({ content, ...entry }: Whole): TarEntry => ({ ...entry, size: content.length, mode: 0o600, modifiedAt: modified });
+const modifiedAt = 1_700_000_000;
+const headOf = ({ content, ...entry }: Whole): TarEntry => ({ ...entry, size: content.length, mode: 0o600, modifiedAt });
 
 /** As aops writes archives. */
 async function pack(entries: readonly Whole[]): Promise<Buffer> {
@@ -35,7 +35,7 @@ async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Uint8Array
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
 
-async function unpacked(bytes: Buffer, size = 1_000): Promise<Whole[]> {
+async function unpack(bytes: Buffer, size = 1_000): Promise<Whole[]> {
   const entries: Whole[] = [];
   for await (const { name, type, target, content } of readTar(inPieces(bytes, size))) {
     const chunks: Buffer[] = [];
@@ -61,8 +61,8 @@ describe('an archive', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(entry, { maxLength: 6 }), fc.integer({ min: 1, max: 1_500 }), async (entries, size) => {
         const plain = entries.map((entry) => ({ ...entry, content: Buffer.from(entry.content) }));
-        expect(await unpacked(await pack(entries), size)).toEqual(plain);
-        expect(await unpacked(packedBefore(entries), size)).toEqual(plain);
+        expect(await unpack(await pack(entries), size)).toEqual(plain);
+        expect(await unpack(packedBefore(entries), size)).toEqual(plain);
       }),
       { numRuns: 200 },
     );
@@ -106,8 +106,8 @@ describe('an archive', () => {
   it('has an extended header of at most 64 KiB', async () => {
     const recordOf = (size: number) => paxRecord('comment', 'x'.repeat(size - paxRecord('comment', 'x'.repeat(60_000)).length + 60_000));
     const withHeader = (size: number) => Buffer.concat([extendedHeader(recordOf(size)), packedBefore([file])]);
-    expect(await unpacked(withHeader(65_536))).toMatchObject([{ name: 'file' }]);
-    await expect(unpacked(withHeader(65_537))).rejects.toEqual(refusal(/too long/));
+    expect(await unpack(withHeader(65_536))).toMatchObject([{ name: 'file' }]);
+    await expect(unpack(withHeader(65_537))).rejects.toEqual(refusal(/too long/));
   });
 
   it('is read with the time 0 for an entry whose time is not a number', async () => {
@@ -144,13 +144,13 @@ describe('an archive', () => {
 
 describe('a damaged archive is rejected', () => {
   it.each([0, 1, 511, 512, 800, 1_536])('when it is cut off after %i bytes', async (length) => {
-    await expect(unpacked(packedBefore([file]).subarray(0, length))).rejects.toEqual(refusal(/it ends too early/));
+    await expect(unpack(packedBefore([file]).subarray(0, length))).rejects.toEqual(refusal(/it ends too early/));
   });
 
   it('when a header does not match its checksum', async () => {
     const bytes = packedBefore([file]);
     bytes[0] = 0x67;
-    await expect(unpacked(bytes)).rejects.toEqual(refusal(/a header in it cannot be read/));
+    await expect(unpack(bytes)).rejects.toEqual(refusal(/a header in it cannot be read/));
   });
 
   it('when bytes other than entries follow its end', async () => {
@@ -159,13 +159,13 @@ describe('a damaged archive is rejected', () => {
       names.push(entryName);
     // An entry after the end is not skipped.
     expect(names).toEqual(['file', 'file']);
-    await expect(unpacked(Buffer.concat([packedBefore([file]), Buffer.from('trailing')]))).rejects.toEqual(refusal(/ends too early/));
+    await expect(unpack(Buffer.concat([packedBefore([file]), Buffer.from('trailing')]))).rejects.toEqual(refusal(/ends too early/));
   });
 
   it.each(['none', '-1', '77777777777'])('when the length of an extended header is "%s"', async (length) => {
     const bytes = packedBefore([{ ...file, name: 'long'.repeat(50) }]);
     const [head, tail] = [bytes.subarray(0, 512), bytes.subarray(512)];
-    await expect(runPromptly(() => unpacked(Buffer.concat([withField(head, ...sizeField, length), tail])))).rejects.toEqual(
+    await expect(runPromptly(() => unpack(Buffer.concat([withField(head, ...sizeField, length), tail])))).rejects.toEqual(
       refusal(/cannot be read/),
     );
   });
@@ -181,7 +181,7 @@ describe('a damaged archive is rejected', () => {
     ['more records than a backup needs', paxRecord('comment', 'x'.repeat(70_000)), /too long/],
   ])('when an extended header contains %s', async (_, text, message) => {
     const bytes = Buffer.concat([extendedHeader(text), packedBefore([file])]);
-    await expect(runPromptly(() => unpacked(bytes))).rejects.toEqual(refusal(message));
+    await expect(runPromptly(() => unpack(bytes))).rejects.toEqual(refusal(message));
   });
 
   it.each([
@@ -191,7 +191,7 @@ describe('a damaged archive is rejected', () => {
     ['an unknown type', 'Z', /of type "unknown"/],
   ])('when it contains %s', async (_, flag, message) => {
     const bytes = Buffer.concat([withField(tarHeader({ ...headOf(file), size: 0 }), ...typeField, flag), tarEnd()]);
-    await expect(unpacked(bytes)).rejects.toEqual(refusal(message));
+    await expect(unpack(bytes)).rejects.toEqual(refusal(message));
   });
 
   it.each([
@@ -200,7 +200,7 @@ describe('a damaged archive is rejected', () => {
     ['the GNU name of a link target', 'K', /of type "gnu-long-link-path"/],
   ])('when it contains %s, which could rename the next entry', async (_, flag, message) => {
     const bytes = Buffer.concat([extendedHeader(paxRecord('path', 'other'), flag), packedBefore([file])]);
-    await expect(unpacked(bytes)).rejects.toEqual(refusal(message));
+    await expect(unpack(bytes)).rejects.toEqual(refusal(message));
   });
 
   // tar-stream reads an invalid binary size as null, and would wait forever for the content.
@@ -212,12 +212,12 @@ describe('a damaged archive is rejected', () => {
   ])('when a size is not %s', async (_, size) => {
     const head = withField(tarHeader(headOf(file)), ...sizeField, size);
     const bytes = Buffer.concat([head, packedBefore([file]).subarray(512)]);
-    await expect(runPromptly(() => unpacked(bytes))).rejects.toMatchObject({ code: 'backup_damaged' });
+    await expect(runPromptly(() => unpack(bytes))).rejects.toMatchObject({ code: 'backup_damaged' });
   });
 
   it.each(['1e3', '0x10', '12 bytes', '', '-5'])('when the size in an extended header is "%s"', async (size) => {
     const bytes = Buffer.concat([extendedHeader(paxRecord('size', size)), packedBefore([file])]);
-    await expect(runPromptly(() => unpacked(bytes))).rejects.toMatchObject({ code: 'backup_damaged' });
+    await expect(runPromptly(() => unpack(bytes))).rejects.toMatchObject({ code: 'backup_damaged' });
   });
 
   it.each(['folder', 'link'] as const)('when a %s has content', async (type) => {
@@ -226,7 +226,7 @@ describe('a damaged archive is rejected', () => {
       Buffer.alloc(1_024),
       tarEnd(),
     ]);
-    await expect(runPromptly(() => unpacked(bytes))).rejects.toEqual(refusal(new RegExp(`${type} with content`)));
+    await expect(runPromptly(() => unpack(bytes))).rejects.toEqual(refusal(new RegExp(`${type} with content`)));
   });
 
   it('or read, whichever of its bytes were changed, and reading never hangs', async () => {
@@ -243,7 +243,7 @@ describe('a damaged archive is rejected', () => {
             bytes = Buffer.concat([bytes.subarray(0, start), withField(bytes.subarray(start), at % 512, 1, Buffer.of(byte))]);
           else bytes[at] = byte;
         }
-        const outcome = await unpacked(bytes, size).then(
+        const outcome = await unpack(bytes, size).then(
           () => 'read',
           (error: { code?: string }) => error.code ?? String(error),
         );

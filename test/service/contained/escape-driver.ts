@@ -57,12 +57,14 @@ async function carryOut({ command, limits = {}, endAfter }: Order): Promise<Outc
   const launch = await containment.prepare({
     ...{ program: '/bin/sh', args: ['-c', command], environment, directory, home: directory, temporary, limits },
   });
-  const started = await startProcess(launch);
-  const timer = endAfter === undefined ? undefined : setTimeout(() => void started.end(), endAfter);
-  const texts = Promise.all([started.stdout, started.stderr].map(async (stream) => Buffer.concat(await stream.toArray()).toString()));
-  const { exitCode } = await started.exit;
+  const startedProcess = await startProcess(launch);
+  const timer = endAfter === undefined ? undefined : setTimeout(() => void startedProcess.end(), endAfter);
+  const texts = Promise.all(
+    [startedProcess.stdout, startedProcess.stderr].map(async (stream) => Buffer.concat(await stream.toArray()).toString()),
+  );
+  const { exitCode } = await startedProcess.exit;
   clearTimeout(timer);
-  await started.close();
+  await startedProcess.close();
   const [stdout = '', stderr = ''] = await texts;
   return { exitCode, stdout, stderr };
 }

@@ -53,9 +53,9 @@ describe('without bubblewrap', () => {
   });
 
   it('does not start with the setting contained', async () => {
-    const contained = await missing('contained');
-    await expect(contained.start('127.0.0.1', 1)).rejects.toMatchObject({ code: 'containment_unavailable', exit: 1 });
-    expect(contained.level).toBe('off');
+    const containedProblem = await missing('contained');
+    await expect(containedProblem.start('127.0.0.1', 1)).rejects.toMatchObject({ code: 'containment_unavailable', exit: 1 });
+    expect(containedProblem.level).toBe('off');
   });
 });
 
@@ -91,8 +91,8 @@ describe('the remedy for a sandbox that cannot be created', () => {
     ['with user namespaces turned off', { ...facts, areDisabled: true }, 'user.max_user_namespaces'],
     ['restricted by AppArmor', { ...facts, areRestricted: true }, 'bwrap-userns-restrict'],
     ['for another reason', facts, 'Check that `bwrap'],
-  ])('%s', (_, known, remedy) => {
-    const shortfall = startShortfall('bwrap: No permissions to create new namespace\nmore', known);
+  ])('%s', (_, expectedProblem, remedy) => {
+    const shortfall = startShortfall('bwrap: No permissions to create new namespace\nmore', expectedProblem);
     expect(shortfall.missing).toBe('bubblewrap cannot create a sandbox (bwrap: No permissions to create new namespace)');
     expect(shortfall.remedy).toContain(remedy);
     expect(shortfall.remedy).toContain('Or use `--exec host`, which runs commands as you, without isolation.');
@@ -143,7 +143,7 @@ itNeeding(needsContainment, 'refuses files of the service, of other runs, and th
   await writeFile(secret, 'secret', { mode: 0o640 });
   await symlink('/etc/passwd', link);
   const other = await runs.folder('other');
-  const refused = [
+  const refusals = [
     { readable: [token] },
     { readable: [other] },
     { writable: [other] },
@@ -151,7 +151,7 @@ itNeeding(needsContainment, 'refuses files of the service, of other runs, and th
     { readable: [link] },
     { readable: ['/nowhere'] },
   ];
-  for (const change of refused)
+  for (const change of refusals)
     await expect(runs.containment.prepare({ ...request, ...change })).rejects.toMatchObject({ status: 400, error: 'launch_refused' });
 });
 

@@ -160,15 +160,15 @@ describeNeeding(needsContainment, 'the network of a contained program', () => {
   });
 
   it('passes stdin, the exit code, and signals through the bridge', async () => {
-    const started = await startProcess(
+    const startedProcess = await startProcess(
       await runs.containment.prepare({ ...(await runs.request('read line; echo "got $line"; exit 7')), ...hosts('model.test') }),
       { stdin: 'pipe' },
     );
-    started.stdin?.end('a line\n');
-    const text = Buffer.concat(await started.stdout.toArray()).toString();
+    startedProcess.stdin?.end('a line\n');
+    const text = Buffer.concat(await startedProcess.stdout.toArray()).toString();
     expect(text).toBe('got a line\n');
-    expect(await started.exit).toEqual({ exitCode: 7, signal: null });
-    await started.close();
+    expect(await startedProcess.exit).toEqual({ exitCode: 7, signal: null });
+    await startedProcess.close();
 
     const command = 'trap "echo cleaned; exit 3" TERM; echo ready; while :; do sleep 0.1; done';
     const trapping = await startProcess(await runs.containment.prepare({ ...(await runs.request(command)), ...hosts('model.test') }));

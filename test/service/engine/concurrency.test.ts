@@ -28,7 +28,7 @@ function workshop() {
   };
   return {
     begun: starts,
-    most: () => maxBusy,
+    maxBusy: () => maxBusy,
     finish: (id: string) => gate(id).open(),
     /** Resolves when this many have started. */
     async until(count: number): Promise<void> {
@@ -72,7 +72,7 @@ it('executes no more runs than the plan allows, first come, first served', async
   await api.until(ids[5] as string, 'completed');
   // The first two are claimed at the same time, and either of them might start first.
   expect([...shop.begun.slice(0, 2).sort(), ...shop.begun.slice(2)]).toEqual([1, 2, 3, 4, 6]);
-  expect(shop.most()).toBe(2);
+  expect(shop.maxBusy()).toBe(2);
 });
 
 it('gives the slot of a run that waits for a person to the next run; after the answer, the run queues again', async () => {

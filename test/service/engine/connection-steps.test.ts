@@ -62,7 +62,7 @@ describe('a tool step with a connection', () => {
       { id, name: `era-${era}`, provider: 'user', server_url: otherServer.url, deleted: false },
     ]);
     expect(JSON.stringify([messages, detail])).not.toContain('k-1');
-    if (era === 'legacy') expect(otherServer.ended).toBe(1);
+    if (era === 'legacy') expect(otherServer.endCount).toBe(1);
   });
 
   it('reads JSON from a text, and leaves out binary data', async () => {

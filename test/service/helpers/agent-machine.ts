@@ -57,10 +57,10 @@ export class AgentMachine {
   async create(agent: AgentFields): Promise<string> {
     const definition = JSON.stringify({ version: 1, ...agent });
     const name = `Agent ${++this.#agents}`;
-    const { agent: created } = await this.api.ok('createAgent', {
+    const { agent: newAgent } = await this.api.ok('createAgent', {
       body: { name, build: { name: 'first', config: config(definition, 'acp') } },
     });
-    return created.id;
+    return newAgent.id;
   }
 
   /** Starts a run of a new agent. */

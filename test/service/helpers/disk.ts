@@ -42,7 +42,7 @@ export async function heldDisk(gate: Gate): Promise<Mock> {
 export async function syncsFrom(
   { dataDirectory, text }: { dataDirectory: string; text: string },
   replacement: () => Promise<void>,
-): Promise<{ reached: Promise<void>; restore: () => void }> {
+): Promise<{ arrival: Promise<void>; restore: () => void }> {
   const handles = await fileHandles();
   const { datasync } = handles;
   const arrival = new Gate();
@@ -54,7 +54,7 @@ export async function syncsFrom(
     await datasync.call(this);
   });
   afterTest(async () => spy.mockRestore());
-  return { reached: arrival.opened, restore: () => spy.mockRestore() };
+  return { arrival: arrival.opened, restore: () => spy.mockRestore() };
 }
 
 /** How often a database has committed, and which of its statements fail. */

@@ -47,10 +47,10 @@ export const fillable = (options: TestOptions = {}): Promise<Api> =>
   });
 
 /** What a team has, under the names that paths give it. */
-export type Owned = Record<string, string>;
+export type OwnedIds = Record<string, string>;
 
 /** Everything that a team can have, one of each. */
-export async function withEverything(api: Api): Promise<Owned> {
+export async function withEverything(api: Api): Promise<OwnedIds> {
   const { webhook } = await api.ok('createTeamWebhook', { body: { url: 'http://127.0.0.1:9/secret' } });
   const { agent, build } = await api.ok('createAgent', {
     body: { name: 'secret agent', build: { name: 'b', config: config('everything') } },
@@ -132,7 +132,7 @@ export async function withEverything(api: Api): Promise<Owned> {
 }
 
 /** Bodies that would do, were the target the caller's own. */
-const bodies = (ownedIds: Owned): Partial<Record<OperationId, unknown>> => ({
+const bodies = (ownedIds: OwnedIds): Partial<Record<OperationId, unknown>> => ({
   createTeamWebhook: { url: 'http://127.0.0.1:9/' },
   updateTeamWebhook: { description: 'mine' },
   createAgent: { name: 'mine' },
@@ -188,7 +188,7 @@ function form(): FormData {
   return form;
 }
 
-const queries = (ownedIds: Owned): Partial<Record<OperationId, Record<string, string>>> => ({
+const queries = (ownedIds: OwnedIds): Partial<Record<OperationId, Record<string, string>>> => ({
   getRunSandboxFileContent: { path: 'secret.txt' },
   getAgentRunSandboxFileContent: { path: 'secret.txt' },
   previewAgentCaseTriggerConflicts: { case_queue_id: ownedIds.queue_id as string },
@@ -197,7 +197,7 @@ const queries = (ownedIds: Owned): Partial<Record<OperationId, Record<string, st
 export const namesOf = (id: OperationId): string[] => [...operation(id).path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
 
 /** A request for the operation, of what the team has. */
-export function inputFor(id: OperationId, ownedIds: Owned): CallInput {
+export function inputFor(id: OperationId, ownedIds: OwnedIds): CallInput {
   const unknownNames = namesOf(id).filter((name) => ownedIds[name] === undefined);
   expect(unknownNames, `say in withEverything() what the parameters of ${id} name`).toEqual([]);
   const [body, query] = [bodies(ownedIds)[id], queries(ownedIds)[id]];
@@ -209,7 +209,7 @@ export function inputFor(id: OperationId, ownedIds: Owned): CallInput {
 }
 
 /** What belongs to no team: who may use the service. */
-export async function filled(api: Api): Promise<Owned> {
+export async function filledTeam(api: Api): Promise<OwnedIds> {
   const ownedIds = await withEverything(api);
   const { team } = await api.ok('createLocalTeam', { body: { name: 'Spare' } });
   const { token } = await api.ok('createLocalToken', { body: { name: 'spare' } });
@@ -230,13 +230,13 @@ const localBodies: Partial<Record<OperationId, unknown>> = {
 };
 
 /** The same with what belongs to no team. */
-export function requestFor(id: OperationId, ownedIds: Owned): CallInput {
+export function requestFor(id: OperationId, ownedIds: OwnedIds): CallInput {
   const body = localBodies[id];
   return { ...inputFor(id, ownedIds), ...(body === undefined ? {} : { body }) };
 }
 
 /** The operation's path with its parameters filled in. */
-export const pathOf = (id: OperationId, ownedIds: Owned): string =>
+export const pathOf = (id: OperationId, ownedIds: OwnedIds): string =>
   operation(id).path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ownedIds[name] as string));
 
 /** What is answered in the form of JSON-RPC, as its protocol wants it (mcp.test.ts). */
@@ -254,7 +254,7 @@ export const codeOf = (answer: Answer): [number, string | undefined] => [
 export const sendBody = (
   api: Api,
   id: OperationId,
-  ownedIds: Owned,
+  ownedIds: OwnedIds,
   body: string | Buffer,
   headers: Record<string, string> = json,
 ): Promise<Answer> => api.send(operation(id).method, pathOf(id, ownedIds), { headers, body });

@@ -33,9 +33,9 @@ export async function startExecution() {
     db,
   );
   await enqueueJob(db, { kind: 'run', subjectId: 'r', dueAt: 0 });
-  const queued = await db.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
+  const queuedJob = await db.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
   const claimant = { owner: 'first', now: clock.now(), lease: 1_000 };
-  const claim = await takeJob(db, queued, claimant);
+  const claim = await takeJob(db, queuedJob, claimant);
   const files = new FileStore(path.join(folder, 'files'));
   const backups = new BackupHolds({ copies: fileCopies(db), clock, log: () => undefined });
   afterTest(async () => {
@@ -70,4 +70,4 @@ export async function startExecution() {
   };
 }
 
-export type Executing = Awaited<ReturnType<typeof startExecution>>;
+export type Execution = Awaited<ReturnType<typeof startExecution>>;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { TSchema } from 'typebox';
 import type { OperationId } from '../../../src/interface/operations.ts';
 import { schemasOf } from '../../../src/interface/schemas.ts';
-import { type Owned, requestFor } from './everything.ts';
+import { type OwnedIds, requestFor } from './everything.ts';
 
 const strangeTexts = ['', 'a\u0000b', '\udc00\ud800', 'x'.repeat(60_000)];
 const strangeNumbers = [-1, 0.5, 2 ** 53, 1e308];
@@ -14,7 +14,7 @@ const strangeFor = (value: unknown): unknown[] => [
 ];
 
 /** What the operation takes, with everything that may be left out. */
-export function fullBody(id: OperationId, ownedIds: Owned): unknown {
+export function fullBody(id: OperationId, ownedIds: OwnedIds): unknown {
   const { body } = requestFor(id, ownedIds);
   return { ...(sample(schemasOf(id).body as TSchema) as object), ...(body as object) };
 }

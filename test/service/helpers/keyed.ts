@@ -1,18 +1,18 @@
 /** Every operation of the contract that can have an idempotency key, and requests that can be repeated. */
 import { type OperationId, operation } from '../../../src/interface/operations.ts';
-import { type Owned, pathOf, plainOperations, requestFor } from './everything.ts';
+import { type OwnedIds, pathOf, plainOperations, requestFor } from './everything.ts';
 import type { Answer, Api } from './service.ts';
 
 export const keyed: readonly OperationId[] = plainOperations.filter((id) => operation(id).idempotent);
 const first: OperationId[] = ['respondToHumanRequest', 'unlinkCaseLabels'];
 const removes = /^(delete|clear|bulkDelete|revoke|detach|replaceEval)/;
-const others = keyed.filter((id) => !first.includes(id) && id !== 'deleteCase');
+const otherFields = keyed.filter((id) => !first.includes(id) && id !== 'deleteCase');
 /** In an order in which nearly all of them have something to do: what removes things comes last. */
 export const keyedInOrder: readonly OperationId[] = [
   ...first,
-  ...others.filter((id) => !removes.test(id)),
+  ...otherFields.filter((id) => !removes.test(id)),
   'deleteCase',
-  ...others.filter((id) => removes.test(id)).reverse(),
+  ...otherFields.filter((id) => removes.test(id)).reverse(),
 ];
 
 /** The operations that find nothing to do with what `filled` creates, and the error that each responds with. */
@@ -31,7 +31,11 @@ export const refusedInOrder: Partial<Record<OperationId, string>> = {
 };
 
 /** A request that can be sent again as the very same bytes. */
-export async function sendable(api: Api, id: OperationId, of: Owned): Promise<(key: string | undefined, other?: Other) => Promise<Answer>> {
+export async function sendable(
+  api: Api,
+  id: OperationId,
+  of: OwnedIds,
+): Promise<(key: string | undefined, other?: Other) => Promise<Answer>> {
   const { body, query } = requestFor(id, of);
   const form = body instanceof FormData ? new Response(body) : undefined;
   const type = form?.headers.get('content-type') ?? 'application/json';

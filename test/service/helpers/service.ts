@@ -105,8 +105,8 @@ export class Api {
       expect(response.headers).toMatchObject(
         Object.fromEntries(invalidHeaders.map(([name, pattern]) => [name, expect.stringMatching(pattern)])),
       );
-    const shared = Object.keys(response.headers).filter((name) => name.startsWith('access-control-'));
-    if (shared.length > 0) expect(shared, 'no other origin can read a response').toEqual([]);
+    const sharedHeaders = Object.keys(response.headers).filter((name) => name.startsWith('access-control-'));
+    if (sharedHeaders.length > 0) expect(sharedHeaders, 'no other origin can read a response').toEqual([]);
     const isJson = response.headers['content-type']?.includes('application/json') ?? false;
     const body = isJson && text !== '' ? (JSON.parse(text) as unknown) : undefined;
     // The MCP endpoint has errors of its own.
@@ -118,14 +118,14 @@ export class Api {
   /** An operation; a success fits the schema of its response. */
   async call<Id extends OperationId>(id: Id, input: CallInput = {}): Promise<Answer<Response<Id>>> {
     const { method, path, success, produces } = operation(id);
-    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(input.params?.[name] ?? (name === 'teamId' ? this.service.teamId : '')),
     );
     const query = new URLSearchParams(
       Object.entries(input.query ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
     ).toString();
     const { type, bytes } = await encodeBody(input.body);
-    const answer = await this.send(method, `${filled}${query === '' ? '' : `?${query}`}`, {
+    const answer = await this.send(method, `${filledPath}${query === '' ? '' : `?${query}`}`, {
       headers: { ...(type === undefined ? {} : { 'content-type': type }), ...input.headers },
       ...(bytes === undefined ? {} : { body: bytes }),
     });

@@ -9,7 +9,7 @@ import { secretHash } from '../../../src/service/secret-hash.ts';
 import type { Tokens } from '../../../src/service/store/access/token-cache.ts';
 
 const ids = Object.keys(operationAccess) as OperationId[];
-const limited = (...scopes: Scope[]) => ({ scopes: new Set(scopes), isOwner: false });
+const limitedAccess = (...scopes: Scope[]) => ({ scopes: new Set(scopes), isOwner: false });
 const refusal = (act: () => void) => {
   try {
     act();
@@ -29,7 +29,7 @@ describe('a credential', () => {
 
   it('with no scopes may do what any credential may, and each refusal says that it has none', () => {
     for (const id of ids) {
-      const error = refusal(() => requirePermission(limited(), id));
+      const error = refusal(() => requirePermission(limitedAccess(), id));
       if (operationAccess[id] === 'any') expect(error, id).toBeUndefined();
       else if (operationAccess[id] === 'owner') expect(error, id).toMatchObject({ status: 403, error: 'owner_only' });
       else
@@ -41,7 +41,7 @@ describe('a credential', () => {
   });
 
   it('that is limited learns which scopes it has', () => {
-    const error = refusal(() => requirePermission(limited('runs:read', 'files:read'), 'startRun'));
+    const error = refusal(() => requirePermission(limitedAccess('runs:read', 'files:read'), 'startRun'));
     expect(error).toMatchObject({ scope: operationAccess.startRun, message: expect.stringContaining('it has runs:read files:read.') });
   });
 

@@ -41,8 +41,8 @@ describe('the agents of the registry', () => {
     await symlink(process.execPath, path.join(folder, 'node'));
     const api = await serviceWith({ commandPath: folder, node: process.execPath, nodeVersion: '20.19.0' });
     const { agents } = await api.ok('listAcpAgents');
-    const installed = agents.filter(({ status }) => status === 'installed');
-    expect(installed).toMatchObject([
+    const installedAgents = agents.filter(({ status }) => status === 'installed');
+    expect(installedAgents).toMatchObject([
       {
         id: 'gemini',
         installed_version: '0.60.0',

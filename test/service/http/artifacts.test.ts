@@ -31,15 +31,15 @@ async function messages(api: Api, artifactId: string): Promise<ArtifactMessage[]
   return (await api.ok('listArtifactMessages', { params: { artifactId } })).data;
 }
 
-interface Asked {
+interface QuestionMessage {
   type: string;
   toolCallId: string;
   questions: { question: string; options?: { label: string }[] }[];
 }
 
 /** The questions in the last message. */
-async function question(api: Api, artifactId: string): Promise<Asked | undefined> {
-  const last = (await messages(api, artifactId)).at(-1)?.message as Asked | undefined;
+async function question(api: Api, artifactId: string): Promise<QuestionMessage | undefined> {
+  const last = (await messages(api, artifactId)).at(-1)?.message as QuestionMessage | undefined;
   return last?.type === 'question' ? last : undefined;
 }
 
@@ -250,7 +250,7 @@ describe('an artifact', () => {
     const api = await service();
     const { id, status } = await createArtifact(api, 'chart of runs; chart of webhook deliveries');
     expect(status).toBe('running');
-    const result = (await question(api, id)) as Asked;
+    const result = (await question(api, id)) as QuestionMessage;
     expect(result.questions).toMatchObject([{ question: expect.stringContaining('"chart of runs"'), options: expect.any(Array) }]);
     const first = result.questions[0]?.question as string;
     const answer = (toolCallId: string, answers: Record<string, unknown>) => ({
@@ -269,7 +269,7 @@ describe('an artifact', () => {
     ]);
     expect(await api.ok('answerArtifactQuestion', answer(result.toolCallId, { [first]: 'status' }) as never)).toEqual({ ok: true });
     await untilSettled(api, id);
-    const next = (await question(api, id)) as Asked;
+    const next = (await question(api, id)) as QuestionMessage;
     expect(next.questions[0]?.question).toContain('webhook deliveries');
     expect(await refusalOf(api, 'answerArtifactQuestion', answer(result.toolCallId, { [first]: 'status' }))).toEqual([
       409,
@@ -278,9 +278,9 @@ describe('an artifact', () => {
     await api.ok('answerArtifactQuestion', answer(next.toolCallId, { [next.questions[0]?.question as string]: 'event' }) as never);
     expect(await untilSettled(api, id)).toMatchObject({ status: 'completed', title: 'Runs by status' });
     expect(await html(api, id)).toContain('Webhook deliveries by event');
-    expect((await messages(api, id)).map(({ role, message }) => `${role} ${(message as Asked | undefined)?.type ?? ''}`)).toEqual([
-      ...['user ', 'assistant question', 'user answer', 'assistant question', 'user answer', 'assistant '],
-    ]);
+    expect((await messages(api, id)).map(({ role, message }) => `${role} ${(message as QuestionMessage | undefined)?.type ?? ''}`)).toEqual(
+      [...['user ', 'assistant question', 'user answer', 'assistant question', 'user answer', 'assistant ']],
+    );
     expect(await refusalOf(api, 'answerArtifactQuestion', answer(next.toolCallId, {}))).toEqual([409, 'question_not_pending']);
   });
 
@@ -288,8 +288,8 @@ describe('an artifact', () => {
     const api = await service();
     const { id } = await createArtifact(api, `text "a${'😀'.repeat(40)}"; text "bb${'😀'.repeat(40)}"`);
     await sendMessage(api, id, 'remove the text');
-    const result = (await question(api, id)) as Asked;
-    const [{ question: text, options = [] }] = result.questions as [Asked['questions'][0]];
+    const result = (await question(api, id)) as QuestionMessage;
+    const [{ question: text, options = [] }] = result.questions as [QuestionMessage['questions'][0]];
     expect(options).toHaveLength(2);
     for (const { label } of options) expect(Buffer.from(label).toString()).toBe(label);
     const answers = { [text]: options[1]?.label };
@@ -303,7 +303,7 @@ describe('an artifact', () => {
     const { id } = await createArtifact(api, 'runs');
     const before = await html(api, id);
     await sendMessage(api, id, 'chart of runs');
-    const result = (await question(api, id)) as Asked;
+    const result = (await question(api, id)) as QuestionMessage;
     const stop = (body?: { partial_text: string }) =>
       api.ok('stopArtifactMessage', { params: { artifactId: id }, ...(body && { body }) } as never);
     expect((await stop({ partial_text: 'As far as I got' })).artifact).toMatchObject({ status: 'interrupted', html_code_present: true });
@@ -337,7 +337,7 @@ describe('an artifact', () => {
   it('continues its generation after a restart', async () => {
     const first = await service();
     const { id } = await createArtifact(first, 'chart of runs');
-    const result = (await question(first, id)) as Asked;
+    const result = (await question(first, id)) as QuestionMessage;
     await first.service.close();
     const api = await service({ dataDirectory: first.dataDirectory });
     await api.ok('answerArtifactQuestion', {
@@ -487,8 +487,8 @@ describe('access', () => {
     const owner = await service();
     const [ana, ben] = [await owner.withToken({ name: 'ana' }), await owner.withToken({ name: 'ben' })];
     await createArtifact(ana, 'title "Ana private"; runs');
-    const shared = await createArtifact(ana, 'title "Ana team"; runs');
-    await ana.ok('publishArtifact', { params: { artifactId: shared.id }, body: { visibility: 'team' } });
+    const sharedArtifact = await createArtifact(ana, 'title "Ana team"; runs');
+    await ana.ok('publishArtifact', { params: { artifactId: sharedArtifact.id }, body: { visibility: 'team' } });
     await createArtifact(ben, 'title "Ben private"; runs');
     const titles = async (api: Api, scope?: 'created' | 'shared' | 'team') => {
       const { artifacts, total } = await api.ok('listArtifacts', { query: scope === undefined ? {} : { scope } });

@@ -231,7 +231,7 @@ describe('the rest of a body', { timeout: hangTimeout }, () => {
 
 describe('a JSON body', () => {
   const parse = (text: string | Buffer, type: string | undefined = 'application/json') => parseJson(Buffer.from(text), type);
-  const nested = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
+  const nestedBody = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
   const nestedObjects = (levels: number) => `${'{"a":'.repeat(levels)}null${'}'.repeat(levels)}`;
 
   it('is undefined if it is empty, whatever its type', () => {
@@ -261,8 +261,8 @@ describe('a JSON body', () => {
   });
 
   it('is nested in at most 64 levels', () => {
-    for (const text of [nested(64), nestedObjects(64)]) expect(parse(text)).toBeDefined();
-    for (const text of [nested(65), nestedObjects(65), `[1,${nested(64)}]`])
+    for (const text of [nestedBody(64), nestedObjects(64)]) expect(parse(text)).toBeDefined();
+    for (const text of [nestedBody(65), nestedObjects(65), `[1,${nestedBody(64)}]`])
       expect(() => parse(text)).toThrow(expect.objectContaining({ status: 400, message: 'The body is nested deeper than 64 levels.' }));
   });
 });

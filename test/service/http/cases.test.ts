@@ -115,7 +115,7 @@ describe('creating cases', () => {
 });
 
 describe('lists and searches', () => {
-  async function filled() {
+  async function filledQueue() {
     const clock = new ManualClock();
     const { api, queue_id } = await withQueue({ clock });
     const drafts: Drafts = [
@@ -138,7 +138,7 @@ describe('lists and searches', () => {
   }
 
   it('are sorted and paged, the newest first by default', async () => {
-    const { api, queue_id } = await filled();
+    const { api, queue_id } = await filledQueue();
     const list = async (query: object) => titles(await api.ok('listCases', { params: { queue_id }, query: query as never }));
     expect(await list({})).toEqual(['Öl', 'Zeta', 'Acme April', 'Acme March']);
     expect(await list({ sort_order: 'asc', limit: 2, offset: 1 })).toEqual(['Acme April', 'Zeta']);
@@ -157,7 +157,7 @@ describe('lists and searches', () => {
   });
 
   it('search title and data literally, and show where the data matched', async () => {
-    const { api, queue_id, cases } = await filled();
+    const { api, queue_id, cases } = await filledQueue();
     const search = (body: Body<'searchCases'>) => api.ok('searchCases', { params: { queue_id }, body });
     const searchResult = await search({ search: 'acme gmbh' });
     expect(searchResult).toMatchObject({ total: 1, limit: 25, offset: 0 });
@@ -185,7 +185,7 @@ describe('lists and searches', () => {
   });
 
   it('filter by labels: any of the values for each of the keys', async () => {
-    const { api, queue_id } = await filled();
+    const { api, queue_id } = await filledQueue();
     const searchBy = async (labels: Record<string, string | string[]>) =>
       titles(await api.ok('searchCases', { params: { queue_id }, body: { filters: { labels }, sort_order: 'asc' } }));
     expect(await searchBy({ vendor: 'acme' })).toEqual(['Acme March', 'Acme April']);
@@ -196,7 +196,7 @@ describe('lists and searches', () => {
   });
 
   it('filter by status, priority, and times at the same time', async () => {
-    const { api, queue_id, clock, cases } = await filled();
+    const { api, queue_id, clock, cases } = await filledQueue();
     const searchBy = async (filters: NonNullable<Body<'searchCases'>['filters']>) =>
       titles(await api.ok('searchCases', { params: { queue_id }, body: { filters, sort_order: 'asc' } }));
     await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [(cases[0] as Case).id], status: 'failed' } });
@@ -325,13 +325,13 @@ describe('bulk actions', () => {
   it('require IDs or all that match, and an existing queue', async () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
-    const extras = {
+    const fieldsOf = {
       bulkDeleteCases: {},
       bulkReprocessCases: {},
       bulkUpdateCasePriority: { priority: 'high' },
       bulkUpdateCaseStatus: { status: 'failed' },
     };
-    for (const [id, extraFields] of Object.entries(extras) as [keyof typeof extras, object][]) {
+    for (const [id, extraFields] of Object.entries(fieldsOf) as [keyof typeof fieldsOf, object][]) {
       for (const body of [{}, { all_matching: false }, { filters: {} }, { case_ids: [row.id], all_matching: true }, { case_ids: ['x'] }])
         expect(
           failure(await api.call(id, { params: { queue_id }, body: { ...body, ...extraFields } })),

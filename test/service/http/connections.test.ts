@@ -260,7 +260,7 @@ describe.each(['both', 'legacy'] as const)('a server that supports %s protocol v
     expect((await service.ok('listConnections')).total).toBe(0);
     const id = await connect(service, { server_url: server.url, headers: { secret: { Authorization: 'Bearer letmein' } } });
     expect(await service.ok('listConnectionTools', inputOf(id))).toEqual(answer);
-    if (era === 'legacy') expect([server.sessions.size, server.ended]).toEqual([0, 2]);
+    if (era === 'legacy') expect([server.sessions.size, server.endCount]).toEqual([0, 2]);
   });
 });
 
@@ -289,7 +289,7 @@ describe('the health of a connection', () => {
     await service.ok('updateConnection', { ...inputOf(id), body: { headers: { secret: { 'X-Api-Key': 'second' } } } });
     expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ broken_at: null });
     await hook.count(5);
-    const events = hook.received.map(
+    const events = hook.deliveries.map(
       ({ json }) => json as unknown as { type: string; data: { connection: { broken_reason: string | null } } },
     );
     expect(events.map(({ type, data }) => [type, data.connection.broken_reason]).sort()).toEqual(

@@ -7,10 +7,10 @@ import { findUncalled } from '../helpers/coverage.ts';
 it('has a test file for every group of the contract, which calls all its operations', async () => {
   const files = (await readdir(import.meta.dirname)).filter((name) => name.endsWith('.test.ts') && name !== 'coverage.test.ts');
   const texts = await Promise.all(files.map((name) => readFile(join(import.meta.dirname, name), 'utf8')));
-  const covered = texts.flatMap((text) =>
+  const coveredOperations = texts.flatMap((text) =>
     [...text.matchAll(/\bcovers\(([^)]*)\)/g)].flatMap(([, names]) => [...(names as string).matchAll(/'(\w+)'/g)].map(([, name]) => name)),
   );
-  expect(covered.sort()).toEqual(Object.keys(operationGroups).sort());
+  expect(coveredOperations.sort()).toEqual(Object.keys(operationGroups).sort());
 });
 
 it.each([

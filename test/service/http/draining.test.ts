@@ -12,9 +12,9 @@ describe('closing', () => {
     const body = '{"name":"Last"}';
     const head = `POST /v2/teams/${api.service.teamId}/agents HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\n`;
     // "100 Continue" says that the request is being handled.
-    const handled = new Promise<void>((resolve) => socket.once('data', () => resolve()));
+    const firstData = new Promise<void>((resolve) => socket.once('data', () => resolve()));
     socket.write(`${head}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
-    await handled;
+    await firstData;
     const closing = api.service.close();
     await expect(api.send('GET', '/healthz')).rejects.toThrow();
     socket.write(body);

@@ -16,12 +16,12 @@ describe('a disk that takes its time', () => {
   it.each([undefined, 'k1'])('holds back the answer to a change, and the change from readers (key: %s)', async (key) => {
     const api = await startApi();
     const resumeGate = new Gate();
-    const { reached } = await syncsFrom({ ...api, text: 'Slow agent' }, () => resumeGate.opened);
+    const { arrival } = await syncsFrom({ ...api, text: 'Slow agent' }, () => resumeGate.opened);
     const answerOrder: string[] = [];
     const note = (label: string) => () => void answerOrder.push(label);
     const creation = create(api, 'Slow agent', key);
     void creation.then(note('created'));
-    await reached;
+    await arrival;
     const listing = agentNames(api);
     void listing.then(note('read'));
     await manyTurns();
@@ -43,8 +43,8 @@ describe('a full disk', () => {
     expect(await agentNames(api)).toEqual(['Before']);
     commits.failure = undefined;
     expect(await agentNames(api)).toEqual(['Before']);
-    const retried = await Promise.all([create(api, 'A', 'k1'), create(api, 'B', 'k2')]);
-    expect(retried.map((answer) => [answer.status, isReplayed(answer)])).toEqual([
+    const retryResult = await Promise.all([create(api, 'A', 'k1'), create(api, 'B', 'k2')]);
+    expect(retryResult.map((answer) => [answer.status, isReplayed(answer)])).toEqual([
       [201, false],
       [201, false],
     ]);
@@ -84,9 +84,9 @@ describe('a service that is killed while it handles a key', () => {
     // The token is known from here on, so that no request waits for the disk to be let in.
     await create(api, 'Before');
     const resumeGate = new Gate();
-    const { reached } = await syncsFrom({ ...api, text: 'In the way' }, () => resumeGate.opened);
+    const { arrival } = await syncsFrom({ ...api, text: 'In the way' }, () => resumeGate.opened);
     const blockingRequest = create(api, 'In the way');
-    await reached;
+    await arrival;
     // One of them waits for the disk.
     const attempts = [create(api, 'A', 'k1'), create(api, 'A', 'k1')];
     expect(failure(await Promise.race(attempts))).toEqual([409, 'idempotency_in_progress']);
@@ -102,9 +102,9 @@ describe('a service that is killed while it handles a key', () => {
   it('has the answer after the restart when the change was committed but not acknowledged', async () => {
     const api = await startApi();
     const resumeGate = new Gate();
-    const { reached } = await syncsFrom({ ...api, text: 'Unacknowledged' }, () => resumeGate.opened);
+    const { arrival } = await syncsFrom({ ...api, text: 'Unacknowledged' }, () => resumeGate.opened);
     const inProgress = create(api, 'Unacknowledged', 'k1');
-    await reached;
+    await arrival;
     const image = await crashImage(api);
     resumeGate.open();
     const { text } = await inProgress;

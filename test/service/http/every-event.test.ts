@@ -116,7 +116,7 @@ it('delivers an event of every kind to its subscribers, signed, with the data th
   const { secret } = await api.ok('getTeamWebhookSecret');
   await causeAll(api);
 
-  const toAll = () => hook.received.filter(({ path }) => path.endsWith(`/${allEvents}`));
+  const toAll = () => hook.deliveries.filter(({ path }) => path.endsWith(`/${allEvents}`));
   const missingKinds = () => webhookEventKinds.filter((kind) => !toAll().some(({ json }) => json.type === kind));
   // If a kind never arrives, the message names it instead of reporting a timeout.
   for (const end = Date.now() + 30_000; missingKinds().length > 0 && Date.now() < end; )
@@ -125,7 +125,7 @@ it('delivers an event of every kind to its subscribers, signed, with the data th
   const deliveriesToAll = toAll();
   await hook.count(2 * deliveriesToAll.length);
 
-  for (const delivery of hook.received) {
+  for (const delivery of hook.deliveries) {
     const { type, id, team_id, data } = delivery.json;
     expect(verifyWithLibrary(secret, delivery)).toEqual(delivery.json);
     expect([team_id, delivery.headers['webhook-id']]).toEqual([api.service.teamId, id]);

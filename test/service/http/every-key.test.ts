@@ -5,7 +5,17 @@
 import { describe, expect, it } from 'vitest';
 import { operation } from '../../../src/interface/operations.ts';
 import { ManualClock } from '../helpers/clock.ts';
-import { codeOf, fillable, filled, forEachItem, namesOf, pathOf, plainOperations, requestFor, strangeIds } from '../helpers/everything.ts';
+import {
+  codeOf,
+  fillable,
+  filledTeam,
+  forEachItem,
+  namesOf,
+  pathOf,
+  plainOperations,
+  requestFor,
+  strangeIds,
+} from '../helpers/everything.ts';
 import { keyed, keyedInOrder, type Other, refusedInOrder, retired, sendable } from '../helpers/keyed.ts';
 import type { Answer } from '../helpers/service.ts';
 
@@ -13,7 +23,7 @@ describe('a key', () => {
   it('lets every change execute once, even if it is sent several times simultaneously, and is rejected for any other request', async () => {
     const clock = new ManualClock();
     const api = await fillable({ clock });
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     const refusals: typeof refusedInOrder = {};
     for (const id of keyedInOrder.filter((candidate) => !retired.includes(candidate))) {
       const key = `key-of-${id}`;
@@ -44,7 +54,7 @@ describe('a key', () => {
 
   it('can be used again to follow a redirect', async () => {
     const api = await fillable();
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     for (const id of retired) {
       const send = await sendable(api, id, ownedIds);
       for (const variation of [undefined, undefined, { more: ' ' }]) {
@@ -56,7 +66,7 @@ describe('a key', () => {
 
   it('belongs to one route, and is rejected on every other', async () => {
     const api = await fillable();
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     await (await sendable(api, 'createSandbox', ownedIds))('one');
     await forEachItem(
       keyedInOrder.filter((id) => id !== 'createSandbox'),
@@ -68,7 +78,7 @@ describe('a key', () => {
 describe('a request without a key', () => {
   it('executes each time, because the interface requires no key, and reads ignore it', async () => {
     const api = await fillable();
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     for (const id of keyedInOrder) {
       const send = await sendable(api, id, ownedIds);
       const answers = [await send(undefined), await send(undefined)];

@@ -11,7 +11,7 @@ import { ManualClock } from '../helpers/clock.ts';
 import {
   codeOf,
   fillable,
-  filled,
+  filledTeam,
   forEachItem,
   json,
   namesOf,
@@ -28,7 +28,7 @@ const withJson = plainOperations.filter((id) => schemasOf(id).body !== undefined
 describe('a refusal', () => {
   it('has the common shape and headers for every operation: 401, 404, 405, 429', async () => {
     const api = await fillable();
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     await forEachItem(operationIds, async (id) => {
       const { method } = operation(id);
       const path = pathOf(id, { ...ownedIds, ...strangeIds(id) });
@@ -64,7 +64,7 @@ describe('a refusal', () => {
 
   it('by a broken service reveals nothing, is logged, and is not stored under a key', async () => {
     const intact = await fillable();
-    const ownedIds = await filled(intact);
+    const ownedIds = await filledTeam(intact);
     await intact.service.close();
     breakTables(intact.dataDirectory);
     const log: string[] = [];
@@ -104,7 +104,7 @@ function breakTables(directory: string): void {
 describe('the body of every operation that has one', () => {
   it('is refused if it is not JSON of the right kind, or too large', async () => {
     const api = await fillable();
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     const texts = ['{', '"', '{"a":1}{"b":2}', 'NaN', '\u00a0', '{"a":\u0000}', "{'a':1}", '\ufeff{', 'null', '[]', '1', '"text"', '[[]]'];
     const notText = [[0xff], [0x22, 0xc3, 0x28, 0x22], [0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d]];
     const deepBodies = [`${'['.repeat(20_000)}1${']'.repeat(20_000)}`, `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`];
@@ -124,7 +124,7 @@ describe('the body of every operation that has one', () => {
 
   it('does no harm, whatever its texts, numbers, and lists contain', { timeout: 120_000 }, async () => {
     const api = await fillable({ rateLimit: { limit: 1e9, windowSeconds: 60 } });
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     await forEachItem(withJson, async (id) => {
       for (const body of hostileBodies(fullBody(id, ownedIds))) {
         const answer = await sendBody(api, id, ownedIds, body);
@@ -145,7 +145,7 @@ describe('the body of every operation that has one', () => {
 describe('the path and the query of every operation', () => {
   it('are matched exactly: no additional slash, no other case', async () => {
     const api = await fillable();
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     await forEachItem(operationIds, async (id) => {
       const { method, rest } = operation(id);
       const path = pathOf(id, ownedIds);
@@ -170,7 +170,7 @@ describe('the path and the query of every operation', () => {
 
   it('can contain any ID: unknown ones are not found', async () => {
     const api = await fillable();
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     const names = ['a%00b', '%F0%9F%A7%A8', '..%2fa', "'%20or%201=1--", '%25', '%5C', 'x'.repeat(10_000), '-1', '__proto__'];
     const brokenTexts = ['%', '%ff', '%ed%a0%80'];
     await forEachItem(plainOperations, async (id) => {
@@ -192,7 +192,7 @@ describe('the path and the query of every operation', () => {
 
   it('can contain any parameters: they are rejected or answered', async () => {
     const api = await fillable();
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     const values = ['', 'a%00b', '%ff', '%F0%9F%A7%A8', '%25%27_', '-1', '1e999', 'x'.repeat(10_000), '__proto__', ...times, ...words];
     await forEachItem(plainOperations, async (id) => {
       const { method, produces } = operation(id);

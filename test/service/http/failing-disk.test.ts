@@ -9,7 +9,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { OperationId } from '../../../src/interface/operations.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { fileHandles, heldDisk, manyTurns, nextTurn, serviceCommits } from '../helpers/disk.ts';
-import { codeOf, fillable, filled } from '../helpers/everything.ts';
+import { codeOf, fillable, filledTeam } from '../helpers/everything.ts';
 import { keyedInOrder, refusedInOrder, retired, sendable } from '../helpers/keyed.ts';
 import { Gate } from '../helpers/runtime.ts';
 import type { Answer, Api } from '../helpers/service.ts';
@@ -19,7 +19,7 @@ const isReplayed = ({ headers }: Answer): boolean => headers['idempotency-replay
 const diskFull = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
 
 /** Waits until no background job is due, so that only requests change anything. The clock of the service does not advance. */
-async function settled(database: Libsql.Database): Promise<void> {
+async function waitUntilSettled(database: Libsql.Database): Promise<void> {
   const count = database.prepare("select count(*) as jobs from jobs where status = 'running' or (status = 'queued' and due_at <= ?)");
   const now = Date.parse('2026-07-18T09:00:00.000Z');
   while ((count.get(now) as { jobs: number }).jobs > 0) await nextTurn();
@@ -48,13 +48,13 @@ describe('a change', () => {
   it('leaves nothing behind and its key free if the disk is full, and is answered only when it is on the disk', async () => {
     const commits = serviceCommits();
     const api = await fillable();
-    const of = await filled(api);
+    const of = await filledTeam(api);
     const database = commits.database as Libsql.Database;
     const refusals: typeof refusedInOrder = {};
     for (const id of changes) {
       const send = await sendable(api, id, of);
       const key = `key-of-${id}`;
-      await settled(database);
+      await waitUntilSettled(database);
       const before = contentOf(api, database);
       // The response can no longer be stored, or everything that was written cannot be committed.
       for (const failing of [/^insert into "idempotency_keys"/, /^commit$/]) {
@@ -68,12 +68,12 @@ describe('a change', () => {
       const goOn = new Gate();
       const syncs = await heldDisk(goOn);
       let isAnswered = false;
-      const retried = send(key).finally(() => (isAnswered = true));
+      const retryResult = send(key).finally(() => (isAnswered = true));
       while (!isAnswered && syncs.mock.calls.length === 0) await nextTurn();
       await manyTurns();
       expect(isAnswered, id).toBe(false);
       goOn.open();
-      const answer = await retried;
+      const answer = await retryResult;
       syncs.mockRestore();
       if (answer.status >= 400) refusals[id] = codeOf(answer)[1] as string;
       expect([answer.status < 500, isReplayed(answer)], `${id} ${answer.text}`).toEqual([true, false]);
@@ -85,7 +85,7 @@ describe('a change', () => {
 
   it('is refused if the disk fails while it is saved', async () => {
     const api = await fillable();
-    const of = await filled(api);
+    const of = await filledTeam(api);
     const sends = await Promise.all(changes.map((id) => sendable(api, id, of)));
     const handles = await fileHandles();
     const sync = vi.spyOn(handles, 'datasync').mockRejectedValue(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));

@@ -5,7 +5,7 @@
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { type OperationId, operation, operationIds } from '../../../src/interface/operations.ts';
-import { fillable, filled, forEachItem, pathOf, requestFor } from '../helpers/everything.ts';
+import { fillable, filledTeam, forEachItem, pathOf, requestFor } from '../helpers/everything.ts';
 import { type Answer, type Api, startApi } from '../helpers/service.ts';
 
 const isPrivate = ({ headers }: Answer) => String(headers['cache-control']).startsWith('no-store');
@@ -25,7 +25,7 @@ async function transfers(api: Api): Promise<{ download: string; upload: string }
 describe('a response with data of a team', () => {
   it('is not stored by any cache and is never a page, whichever operation it answers', async () => {
     const api = await fillable();
-    const ownedIds = await filled(api);
+    const ownedIds = await filledTeam(api);
     const check = async (id: OperationId) => {
       const answer = await api.call(id, requestFor(id, ownedIds));
       expect(isPrivate(answer), id).toBe(true);

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type OperationId, operation, operationGroups, operationIds } from '../../../src/interface/operations.ts';
-import { inputFor, namesOf, type Owned, fillable as service, withEverything } from '../helpers/everything.ts';
+import { inputFor, namesOf, type OwnedIds, fillable as service, withEverything } from '../helpers/everything.ts';
 import type { Answer, Api, CallInput } from '../helpers/service.ts';
 
 /** Only the owner of the data directory may use these, for all teams (local.test.ts). */
@@ -13,7 +13,7 @@ const administration = Object.keys(operationGroups.local);
 const targetedOperations = operationIds.filter((id) => namesOf(id).length > 0 && !administration.includes(id));
 
 /** Everything that the team can read. */
-async function readEverything(api: Api, ownedIds: Owned): Promise<Record<string, string>> {
+async function readEverything(api: Api, ownedIds: OwnedIds): Promise<Record<string, string>> {
   const answers: Record<string, string> = {};
   for (const id of targetedOperations) {
     // A PDF needs a browser, and is different each time.
@@ -28,7 +28,7 @@ async function readEverything(api: Api, ownedIds: Owned): Promise<Record<string,
 }
 
 /** Resolves when the background work is done: the builder run has its proposal, and each delivery its first attempt. */
-async function untilSettled(api: Api, ownedIds: Owned): Promise<void> {
+async function untilSettled(api: Api, ownedIds: OwnedIds): Promise<void> {
   for (;;) {
     const run = await api.ok('getBuilderRunStatus', { params: { builder_run_id: ownedIds.builder_run_id as string } });
     const { deliveries } = await api.ok('listWebhookDeliveries');
@@ -37,7 +37,7 @@ async function untilSettled(api: Api, ownedIds: Owned): Promise<void> {
   }
 }
 
-function expectNothing(answer: Answer, ownedIds: Owned, label: string): void {
+function expectNothing(answer: Answer, ownedIds: OwnedIds, label: string): void {
   expect([answer.status, (answer.body as { error: string }).error], label).toEqual([404, expect.stringMatching(/_not_found$/)]);
   // The word is also the name of a kind of thing.
   expect(answer.text.replace('secret_not_found', '').replace('There is no secret ', '')).not.toContain('secret');

@@ -20,7 +20,7 @@ interface Message {
   error?: { code: number; message: string };
 }
 
-interface Posted {
+interface McpAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
@@ -46,7 +46,7 @@ async function beginRequest(api: Api, message: unknown, headers: Record<string, 
 }
 
 /** The same, with the whole response. */
-async function post(api: Api, message: unknown, headers?: Record<string, string | undefined>, signal?: AbortSignal): Promise<Posted> {
+async function post(api: Api, message: unknown, headers?: Record<string, string | undefined>, signal?: AbortSignal): Promise<McpAnswer> {
   const response = await beginRequest(api, message, headers, signal);
   const text = await response.body.text();
   const isJson = response.headers['content-type']?.includes('json');
@@ -526,11 +526,11 @@ describe('under an Idempotency-Key', () => {
     }
     expect(entries.filter(({ level }) => level === 'error').map(({ message }) => message)).toContain('a tool failed');
     // If the response is a stream, its status has already been sent.
-    const streamed = await post(api, rpc('tools/call', { ...call, _meta: { progressToken: 1 } }));
-    expect([streamed.status, streamed.text]).toEqual([200, expect.stringContaining('"isError":true')]);
-    const repaired = await post(await startedWith(api, '[]'), rpc('tools/call', call), { 'idempotency-key': 'k' });
-    expect(repaired.headers['idempotency-replayed']).toBeUndefined();
-    expect(repaired.body.result).toMatchObject({ structuredContent: { run: { status: 'waiting' } } });
+    const streamedAnswer = await post(api, rpc('tools/call', { ...call, _meta: { progressToken: 1 } }));
+    expect([streamedAnswer.status, streamedAnswer.text]).toEqual([200, expect.stringContaining('"isError":true')]);
+    const repairedAnswer = await post(await startedWith(api, '[]'), rpc('tools/call', call), { 'idempotency-key': 'k' });
+    expect(repairedAnswer.headers['idempotency-replayed']).toBeUndefined();
+    expect(repairedAnswer.body.result).toMatchObject({ structuredContent: { run: { status: 'waiting' } } });
   });
 
   it('stores a refusal and an empty response', async () => {

@@ -63,11 +63,11 @@ describe('a token', () => {
 
   it('is issued if every character of the ID, the secret, and the form is escaped', async () => {
     const { api, client } = await withClient(['runs:read', 'files:read']);
-    const escaped = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
+    const escapeAll = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
     const answer = await ask(
       api,
-      `${escaped('grant_type')}=${escaped('client_credentials')}&scope=runs%3Aread+files%3aread`,
-      basic(escaped(client.id), escaped(client.secret)),
+      `${escapeAll('grant_type')}=${escapeAll('client_credentials')}&scope=runs%3Aread+files%3aread`,
+      basic(escapeAll(client.id), escapeAll(client.secret)),
     );
     expect([answer.status, (answer.body as { scope: string }).scope]).toEqual([200, 'runs:read files:read']);
   });

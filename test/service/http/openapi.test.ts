@@ -3,7 +3,7 @@ import { openApiDocument } from '../../../src/interface/openapi.ts';
 import { operation, operationIds } from '../../../src/interface/operations.ts';
 import { startApi } from '../helpers/service.ts';
 
-interface Described {
+interface OpenApiDocument {
   operationId: string;
   summary: string;
   parameters?: { name?: string; in?: string; $ref?: string }[];
@@ -12,7 +12,7 @@ interface Described {
 }
 
 const document = JSON.parse(JSON.stringify(openApiDocument('https://agents.example.com'))) as {
-  paths: Record<string, Record<string, Described>>;
+  paths: Record<string, Record<string, OpenApiDocument>>;
   components: Record<string, Record<string, unknown>>;
 };
 const text = JSON.stringify(document);
@@ -22,7 +22,7 @@ it('describes every operation once, with all its parameters', () => {
   expect(describedOperations.map(({ operationId }) => operationId).sort()).toEqual([...operationIds].sort());
   for (const id of operationIds) {
     const row = operation(id);
-    const entry = document.paths[row.path]?.[row.method.toLowerCase()] as Described;
+    const entry = document.paths[row.path]?.[row.method.toLowerCase()] as OpenApiDocument;
     const inPath = (entry.parameters ?? []).filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
     expect(inPath).toEqual(row.path.match(/\{\w+\}/g) ?? []);
     expect(entry.parameters?.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey')) ?? false).toBe(row.idempotent);
@@ -42,8 +42,8 @@ it('is served without a credential, and contains the address it was read from, o
   const plain = await startApi();
   const answer = await plain.send('GET', '/v2/openapi.json', { anonymous: true });
   expect(answer.body).toEqual(JSON.parse(JSON.stringify(openApiDocument(plain.service.url))));
-  const published = await startApi({ publicUrl: 'https://agents.example.com' });
-  expect((await published.send('GET', '/v2/openapi.json', { anonymous: true })).body).toMatchObject({
+  const publishedApi = await startApi({ publicUrl: 'https://agents.example.com' });
+  expect((await publishedApi.send('GET', '/v2/openapi.json', { anonymous: true })).body).toMatchObject({
     servers: [{ url: 'https://agents.example.com' }],
   });
 });

@@ -4,7 +4,7 @@ import { ServiceError } from '../../../src/service/errors.ts';
 import { type OwnNames, originCheck, requireSoundHeaders } from '../../../src/service/http/origin.ts';
 
 const local: OwnNames = { scheme: 'http', host: '127.0.0.1' };
-const named: OwnNames = { scheme: 'http', host: 'Machine.Local' };
+const ownNames: OwnNames = { scheme: 'http', host: 'Machine.Local' };
 const six: OwnNames = { scheme: 'https', host: '2001:db8::1' };
 const anyHostNames: OwnNames = { scheme: 'http', host: '0.0.0.0' };
 const anywhereSix: OwnNames = { scheme: 'http', host: '::' };
@@ -31,9 +31,9 @@ describe('the host of a request', () => {
     ['loopback', local, '', 'invalid_request'],
     ['loopback', local, '127.0.0.1:99999', 'invalid_request'],
     ['loopback', local, 'name@127.0.0.1', 'invalid_request'],
-    ['a name', named, 'machine.local:80', 'http://machine.local'],
-    ['a name', named, 'localhost', 'http://localhost'],
-    ['a name', named, 'other.local', 'host_not_allowed'],
+    ['a name', ownNames, 'machine.local:80', 'http://machine.local'],
+    ['a name', ownNames, 'localhost', 'http://localhost'],
+    ['a name', ownNames, 'other.local', 'host_not_allowed'],
     ['an IPv6 address', six, '[2001:db8::1]:4010', 'https://[2001:db8::1]:4010'],
     ['an IPv6 address', six, '[2001:db8::2]', 'host_not_allowed'],
     ['every interface', anyHostNames, 'whatever.example', 'http://whatever.example'],

@@ -4,7 +4,7 @@ import { type OperationId, operationIds } from '../../../src/interface/operation
 import { schemasOf } from '../../../src/interface/schemas.ts';
 import { type Api, startApi } from '../helpers/service.ts';
 
-const paged = operationIds.filter((id) => 'offset' in (schemasOf(id).query?.properties ?? {}));
+const pagedOperations = operationIds.filter((id) => 'offset' in (schemasOf(id).query?.properties ?? {}));
 
 /** The object that a path refers to, for lists of its parts. */
 async function paramsFor(api: Api, id: OperationId): Promise<Record<string, string>> {
@@ -20,7 +20,7 @@ async function paramsFor(api: Api, id: OperationId): Promise<Record<string, stri
   return {};
 }
 
-describe.each(paged)('%s', (id) => {
+describe.each(pagedOperations)('%s', (id) => {
   it('rejects invalid pages, and has empty ones beyond its end', async () => {
     const api = await startApi();
     const params = await paramsFor(api, id);

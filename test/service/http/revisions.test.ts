@@ -143,8 +143,8 @@ describe('a builder run', () => {
     const api = await script();
     const draft = await live(api);
     const run = await propose(api, draft);
-    const { builder_run: declined } = await api.ok('declineRevision', { ...at(draft), body: { builder_run_id: run.id } });
-    expect(declined).toMatchObject({ status: 'cancelled', resolution: 'declined', warnings: null });
+    const { builder_run: declinedRun } = await api.ok('declineRevision', { ...at(draft), body: { builder_run_id: run.id } });
+    expect(declinedRun).toMatchObject({ status: 'cancelled', resolution: 'declined', warnings: null });
     expect(inputOf((await revision(api, draft)).config)).toBe(procedure);
     expect(failure(await api.call('declineRevision', at(draft)))).toEqual([409, 'builder_run_not_waiting_for_approve']);
     expect(failure(await api.call('discardRevision', at(draft)))).toEqual([409, 'builder_run_not_active']);

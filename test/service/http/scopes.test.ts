@@ -35,9 +35,9 @@ describe('an operation', () => {
     for (const id of operationIds) {
       const { method, path } = operation(id);
       const access = operationAccess[id];
-      const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'teamId' ? teamId : randomUUID()));
+      const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'teamId' ? teamId : randomUUID()));
       for (const limit of limits) {
-        const answer = await api.send(method, filled, { headers: { authorization: `Bearer token:${limit}` } });
+        const answer = await api.send(method, filledPath, { headers: { authorization: `Bearer token:${limit}` } });
         const label = `${id} with ${limit}`;
         if (access === 'owner') expect(refusal(answer), label).toMatchObject({ status: 403, error: 'owner_only' });
         else if (limit === null || access === 'any' || access === limit) expect(answer.status, label).not.toBe(403);
@@ -63,11 +63,11 @@ describe('an operation', () => {
 
   it('is refused before its key, its body, and its target are checked, and the refusal is not stored', async () => {
     const { api, teamId } = await withTokens(['runs:read']);
-    const refused = await api.send('POST', `/v2/teams/${teamId}/runs`, {
+    const refusalAnswer = await api.send('POST', `/v2/teams/${teamId}/runs`, {
       headers: { authorization: 'Bearer token:runs:read', 'idempotency-key': 'two words' },
       body: '{',
     });
-    expect(refusal(refused)).toMatchObject({ status: 403, error: 'insufficient_scope', scope: 'runs:write' });
+    expect(refusal(refusalAnswer)).toMatchObject({ status: 403, error: 'insufficient_scope', scope: 'runs:write' });
   });
 
   it.each([
@@ -76,10 +76,10 @@ describe('an operation', () => {
     { scopes: ['runs:write', 'runs:read'], status: 201 },
     { scopes: ['runs:write', 'webhooks:manage'], status: 201 },
     { scopes: undefined, status: 201 },
-  ] as const)('to send the events of a run to a URL: $scopes is answered with $status', async ({ scopes: given, status }) => {
+  ] as const)('to send the events of a run to a URL: $scopes is answered with $status', async ({ scopes, status }) => {
     const api = await startApi();
     const body = { agent_id: await api.agent(), message: 'secret', webhook_url: 'http://127.0.0.1:9/' };
-    const limitedApi = await api.withToken(given === undefined ? {} : { scopes: [...given] });
+    const limitedApi = await api.withToken(scopes === undefined ? {} : { scopes: [...scopes] });
     const answer = await limitedApi.call('startRun', { body });
     expect(answer.status).toBe(status);
     expect((await api.ok('listRuns')).total).toBe(status === 201 ? 1 : 0);

@@ -18,16 +18,16 @@ describe('secrets of an agent', () => {
     const api = await start();
     const agent_id = await api.agent();
     const params = { agent_id };
-    const stored = await set(api, agent_id, 'API_KEY');
-    expect(stored).toMatchObject({ status: 200, body: { secret: { name: 'API_KEY', updated_at: expect.any(String) } } });
+    const storedAnswer = await set(api, agent_id, 'API_KEY');
+    expect(storedAnswer).toMatchObject({ status: 200, body: { secret: { name: 'API_KEY', updated_at: expect.any(String) } } });
     await set(api, agent_id, 'API_KEY', 'another');
     await set(api, agent_id, 'A_TOKEN');
     const list = await api.call('listAgentSecrets', { params });
     expect(list.body).toMatchObject({ secrets: [{ name: 'API_KEY' }, { name: 'A_TOKEN' }] });
-    expect(stored.text + list.text).not.toContain(value);
+    expect(storedAnswer.text + list.text).not.toContain(value);
     expect(await api.ok('deleteAgentSecret', { params: { agent_id, secret_name: 'API_KEY' } })).toEqual({ success: true });
-    const repeated = await api.call('deleteAgentSecret', { params: { agent_id, secret_name: 'API_KEY' } });
-    expect(repeated).toMatchObject({ status: 404, body: { error: 'secret_not_found' } });
+    const repeatedAnswer = await api.call('deleteAgentSecret', { params: { agent_id, secret_name: 'API_KEY' } });
+    expect(repeatedAnswer).toMatchObject({ status: 404, body: { error: 'secret_not_found' } });
     expect((await api.ok('listAgentSecrets', { params })).secrets.map(({ name }) => name)).toEqual(['A_TOKEN']);
   });
 
@@ -85,10 +85,10 @@ describe('secrets of an agent', () => {
   it('can be changed only with full access', async () => {
     const api = await start();
     const agent_id = await api.agent();
-    const limited = await api.withToken({ scopes: ['runs:read', 'runs:write'] });
-    expect(await set(limited, agent_id, 'API_KEY')).toMatchObject({ status: 403 });
-    expect((await limited.call('deleteAgentSecret', { params: { agent_id, secret_name: 'API_KEY' } })).status).toBe(403);
-    expect((await limited.ok('listAgentSecrets', { params: { agent_id } })).secrets).toEqual([]);
+    const limitedApi = await api.withToken({ scopes: ['runs:read', 'runs:write'] });
+    expect(await set(limitedApi, agent_id, 'API_KEY')).toMatchObject({ status: 403 });
+    expect((await limitedApi.call('deleteAgentSecret', { params: { agent_id, secret_name: 'API_KEY' } })).status).toBe(403);
+    expect((await limitedApi.ok('listAgentSecrets', { params: { agent_id } })).secrets).toEqual([]);
   });
 
   it('are deleted with the agent', async () => {

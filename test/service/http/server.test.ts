@@ -135,12 +135,12 @@ it('measures a request in milliseconds, from its first header to its response', 
   const entries: LogEntry[] = [];
   const api = await startApi({ clock, log: (entry) => entries.push(entry), logLevel: 'info' });
   const goOn = new Gate();
-  const { reached } = await syncsFrom({ ...api, text: 'a slow agent' }, () => goOn.opened);
-  const created = api.call('createAgent', { body: { name: 'a slow agent' } });
-  await reached;
+  const { arrival } = await syncsFrom({ ...api, text: 'a slow agent' }, () => goOn.opened);
+  const createPromise = api.call('createAgent', { body: { name: 'a slow agent' } });
+  await arrival;
   clock.advance(1_234);
   goOn.open();
-  await created;
+  await createPromise;
   expect(entries.find(({ fields }) => fields?.operation === 'createAgent')?.fields).toMatchObject({ ms: 1_234 });
   const { text } = await api.send('GET', '/metrics');
   expect(text).toContain('aops_http_request_duration_seconds_sum{operation="createAgent"} 1.234');
@@ -150,7 +150,7 @@ it('logs why a request failed even if its client has left', async () => {
   const entries: LogEntry[] = [];
   const api = await startApi({ log: (entry) => entries.push(entry), logLevel: 'info' });
   const goOn = new Gate();
-  const { reached, restore } = await syncsFrom({ ...api, text: 'abandoned' }, async () => {
+  const { arrival, restore } = await syncsFrom({ ...api, text: 'abandoned' }, async () => {
     await goOn.opened;
     throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
   });
@@ -158,7 +158,7 @@ it('logs why a request failed even if its client has left', async () => {
   const body = '{"name":"abandoned"}';
   const head = `POST /v2/teams/${api.service.teamId}/agents HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\n`;
   socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
-  await reached;
+  await arrival;
   socket.destroy();
   await manyTurns();
   goOn.open();
@@ -186,14 +186,14 @@ describe('a connection', () => {
     const api = await startApi();
     const socket = await dial(api);
     const text = receiveAll(socket);
-    const continued = new Promise<void>((resolve) => socket.once('data', () => resolve()));
+    const continuePromise = new Promise<void>((resolve) => socket.once('data', () => resolve()));
     const head = `POST /v2/teams/${api.service.teamId}/agents HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\n`;
     socket.write(`${head}Expect: 100-continue\r\nContent-Length: 12\r\n\r\n`);
-    await continued;
-    const closed = api.service.close();
+    await continuePromise;
+    const closePromise = api.service.close();
     await manyTurns();
     socket.write('{"name":"A"}');
-    await closed;
+    await closePromise;
     expect(await text).toMatch(/HTTP\/1.1 201 Created\r\n(.+\r\n)*Connection: close\r\n/);
   });
 });

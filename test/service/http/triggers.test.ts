@@ -33,7 +33,7 @@ async function add(api: Api, queue_id: string, cases: Drafts): Promise<Case[]> {
 }
 
 /** An agent that follows these steps. */
-async function scripted(api: Api, name: string, steps: string): Promise<string> {
+async function scriptedAgent(api: Api, name: string, steps: string): Promise<string> {
   const procedure = config(`version: 1\nsteps:\n${steps.replace(/^/gm, '  ')}\n`, 'script');
   return (await api.ok('createAgent', { body: { name, build: { name: 'first', config: procedure } } })).agent.id;
 }
@@ -178,7 +178,7 @@ describe('dispatching', () => {
     const { api, queue_id } = await withQueue();
     const hook = await receiver();
     await api.ok('createTeamWebhook', { body: { url: hook.url, events: ['queue.case.claimed', 'queue.case.completed'] } });
-    const agent_id = await scripted(
+    const agent_id = await scriptedAgent(
       api,
       'Checker',
       '- say: "{{ case.title }}: {{ case.data.amount }} {{ case.labels.vendor }}"\n- complete_case: "Booked"',
@@ -270,7 +270,7 @@ describe('dispatching', () => {
   it('takes a postponed case when it is due, and not before', async () => {
     const clock = new ManualClock();
     const { api, queue_id } = await withQueue({ clock });
-    const agent_id = await scripted(api, 'Patient', '- if: case.tags.size == 0\n  postpone_case: { for: 1h }\n- say: done');
+    const agent_id = await scriptedAgent(api, 'Patient', '- if: case.tags.size == 0\n  postpone_case: { for: 1h }\n- say: done');
     await trigger(api, agent_id, queue_id);
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     await until(api, row.id, 'postponed');
@@ -284,7 +284,7 @@ describe('dispatching', () => {
 
   it('respects a concurrency of one, even while the run waits for a person', async () => {
     const { api, queue_id } = await withQueue();
-    const agent_id = await scripted(api, 'Asker', '- approve: { id: go, title: "Do {{ case.title }}?" }');
+    const agent_id = await scriptedAgent(api, 'Asker', '- approve: { id: go, title: "Do {{ case.title }}?" }');
     await trigger(api, agent_id, queue_id, { concurrency: 1 });
     const [a, b] = (await add(api, queue_id, [{ title: 'a' }, { title: 'b' }])) as [Case, Case];
     const waitingCase = await until(api, a.id, 'needs_input');
@@ -311,7 +311,7 @@ describe('dispatching', () => {
   it('continues next to a run that waits for a person if its case is done', async () => {
     const { api, queue_id } = await withQueue({ plan: smallPlan(1) });
     const steps = '- if: case.data == "settled"\n  complete_case: ""\n- approve: { id: go, title: "Do {{ case.title }}?" }';
-    const agent_id = await scripted(api, 'Asker', steps);
+    const agent_id = await scriptedAgent(api, 'Asker', steps);
     await trigger(api, agent_id, queue_id, { concurrency: 1 });
     const [a, b, c, d] = (await add(api, queue_id, [
       { title: 'a' },
@@ -332,7 +332,7 @@ describe('dispatching', () => {
 
   it('continues without a limit of its own when runs that have settled their cases start to wait', async () => {
     const { api, queue_id } = await withQueue({ plan: smallPlan(1) });
-    await trigger(api, await scripted(api, 'Asker', '- complete_case: ""\n- approve: { id: go, title: Go on? }'), queue_id);
+    await trigger(api, await scriptedAgent(api, 'Asker', '- complete_case: ""\n- approve: { id: go, title: Go on? }'), queue_id);
     const cases = await add(api, queue_id, [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
     for (const { id } of cases) await until(api, id, 'completed');
   });
@@ -340,7 +340,7 @@ describe('dispatching', () => {
   it('dispatches again for a case that comes due during the dispatch', async () => {
     const clock = new ManualClock();
     const { api, queue_id } = await withQueue({ clock });
-    await trigger(api, await scripted(api, 'Patient', '- postpone_case: { for: 1h }'), queue_id);
+    await trigger(api, await scriptedAgent(api, 'Patient', '- postpone_case: { for: 1h }'), queue_id);
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     const { postponed_to } = await until(api, row.id, 'postponed');
     const dueTime = Date.parse(postponed_to as string);
@@ -454,7 +454,7 @@ describe('dispatching', () => {
 describe('the end of a run', () => {
   it('completes its case, or fails it with the reason', async () => {
     const { api, queue_id } = await withQueue();
-    await trigger(api, await scripted(api, 'Picky', '- if: case.title == "bad"\n  fail: "I cannot do {{ case.title }}"'), queue_id);
+    await trigger(api, await scriptedAgent(api, 'Picky', '- if: case.title == "bad"\n  fail: "I cannot do {{ case.title }}"'), queue_id);
     const [goodCase, badCase] = (await add(api, queue_id, [{ title: 'good' }, { title: 'bad' }])) as [Case, Case];
     await until(api, goodCase.id, 'completed');
     expect(await until(api, badCase.id, 'failed')).toMatchObject({ status: 'failed', completed_at: null, agent_run_status: 'failed' });
@@ -468,7 +468,7 @@ describe('the end of a run', () => {
 
   it('leaves a case unchanged that the run has settled', async () => {
     const { api, queue_id } = await withQueue();
-    await trigger(api, await scripted(api, 'Odd', '- fail_case: wrong vendor\n- say: but I am well'), queue_id);
+    await trigger(api, await scriptedAgent(api, 'Odd', '- fail_case: wrong vendor\n- say: but I am well'), queue_id);
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     const failedCase = await until(api, row.id, 'failed');
     await api.until(failedCase.claimed_by_run_id as string, 'completed');
@@ -478,7 +478,7 @@ describe('the end of a run', () => {
 
   it('by a stop fails the case, until a message continues the run', async () => {
     const { api, queue_id } = await withQueue();
-    await trigger(api, await scripted(api, 'Slow', '- if: messages.size == 1\n  sleep: 1h\n- complete_case: after all'), queue_id);
+    await trigger(api, await scriptedAgent(api, 'Slow', '- if: messages.size == 1\n  sleep: 1h\n- complete_case: after all'), queue_id);
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     const { claimed_by_run_id: run_id } = await until(api, row.id, 'in_progress');
     await api.until(run_id as string, 'running');
@@ -537,7 +537,7 @@ describe('the end of a run', () => {
 describe('taking cases away from runs', () => {
   it('by re-opening, deleting, and clearing interrupts them', async () => {
     const { api, queue_id } = await withQueue();
-    const agent_id = await scripted(api, 'Slow', '- sleep: 1h');
+    const agent_id = await scriptedAgent(api, 'Slow', '- sleep: 1h');
     const { id } = await trigger(api, agent_id, queue_id);
     const cases = await add(api, queue_id, [{ title: 'a' }, { title: 'b' }, { title: 'c' }, { title: 'd' }]);
     const runs: string[] = [];
@@ -553,8 +553,8 @@ describe('taking cases away from runs', () => {
     await api.ok('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { enabled: false } });
     expect((await api.ok('getRun', { params: { run_id: runs[0] as string } })).run.status).toBe('running');
 
-    const reopened = await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [a.id], status: 'pending' } });
-    expect(reopened).toEqual({ updatedCount: 1, skippedCount: 0, interruptedRunIds: [runs[0]] });
+    const reopenResult = await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [a.id], status: 'pending' } });
+    expect(reopenResult).toEqual({ updatedCount: 1, skippedCount: 0, interruptedRunIds: [runs[0]] });
     expect((await read(api, a.id)).case).toMatchObject({ display_status: 'pending', claimed_by_run_id: null, claimed_at: null });
     expect(await api.ok('deleteCase', { params: { case_id: b.id } })).toEqual({ success: true, interruptedRunIds: [runs[1]] });
     expect(await api.ok('bulkDeleteCases', { params: { queue_id }, body: { case_ids: [c.id] } })).toEqual({
@@ -620,7 +620,7 @@ describe('taking cases away from runs', () => {
 
   it('by deleting the agent returns them to the queue', async () => {
     const { api, queue_id } = await withQueue();
-    const agent_id = await scripted(api, 'Slow', '- sleep: 1h');
+    const agent_id = await scriptedAgent(api, 'Slow', '- sleep: 1h');
     await trigger(api, agent_id, queue_id);
     const [firstCase, handedOverCase] = (await add(api, queue_id, [{ title: 'a' }])) as [Case, Case?];
     expect(handedOverCase).toBeUndefined();
@@ -656,7 +656,7 @@ describe('delegating and handing over', () => {
     const { api, queue_id } = await withQueue();
     const { queue: checks } = await api.ok('createQueue', { body: { name: 'Checks' } });
     const auditor = await api.agent('done', 'Auditor');
-    const producer = await scripted(
+    const producer = await scriptedAgent(
       api,
       'Producer',
       '- create_case: { id: c, queue: Checks, title: "Check {{ case.title }}", agent: Auditor }\n- say: "{{ steps.c.id }}"',
@@ -717,7 +717,7 @@ describe('delegating and handing over', () => {
   it('reports which agents conflict with each other', async () => {
     const { api, queue_id } = await withQueue();
     const { queue: idle } = await api.ok('createQueue', { body: { name: 'Idle' } });
-    const loop = await scripted(api, 'Loop', '- create_case: { queue: Invoices, title: again }');
+    const loop = await scriptedAgent(api, 'Loop', '- create_case: { queue: Invoices, title: again }');
     const otherAgent = await api.agent('done', 'Other');
     const { id } = await trigger(api, loop, queue_id, { enabled: false });
     await trigger(api, otherAgent, queue_id);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Run } from '../../../src/interface/types.ts';
 import { webhookEventKinds } from '../../../src/interface/webhook-events.ts';
-import { type Received, verifyWithLibrary } from '../../support/webhook-receiver.ts';
+import { type ReceivedDelivery, verifyWithLibrary } from '../../support/webhook-receiver.ts';
 import { covers } from '../helpers/coverage.ts';
 import type { Behaviour } from '../helpers/runtime.ts';
 import { config } from '../helpers/service.ts';
@@ -353,9 +353,9 @@ describe('deliveries', () => {
 });
 
 describe('the secret', () => {
-  const verifies = (secret: string, received: Received | undefined): boolean => {
+  const verifies = (secret: string, delivery: ReceivedDelivery | undefined): boolean => {
     try {
-      verifyWithLibrary(secret, received as Received);
+      verifyWithLibrary(secret, delivery as ReceivedDelivery);
       return true;
     } catch {
       return false;

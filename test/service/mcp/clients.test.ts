@@ -42,7 +42,7 @@ async function connectModern(): Promise<AnyClient> {
 }
 
 /** The client of the modern era with its defaults: it starts like the previous era. */
-async function unnegotiated(): Promise<AnyClient> {
+async function connectWithoutNegotiation(): Promise<AnyClient> {
   const client = new ModernClient(identity);
   await client.connect(new ModernTransport(endpoint(), access()));
   return client as unknown as AnyClient;
@@ -51,7 +51,7 @@ async function unnegotiated(): Promise<AnyClient> {
 describe.each([
   ['sdk 1, the era before', connectLegacy],
   ['client 2, negotiating', connectModern],
-  ['client 2, as it comes', unnegotiated],
+  ['client 2, as it comes', connectWithoutNegotiation],
 ])('%s', (_, connect) => {
   it('starts a run, waits for it, answers its request, and reads its file', async () => {
     const client = await connect();

@@ -11,7 +11,7 @@ const form = 'application/x-www-form-urlencoded';
 const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
 
 describe('a form', () => {
-  const parsed = (text: string, type: string | undefined = form) => [...parseForm(Buffer.from(text), type)];
+  const parse = (text: string, type: string | undefined = form) => [...parseForm(Buffer.from(text), type)];
 
   it.each([
     ['', []],
@@ -32,13 +32,13 @@ describe('a form', () => {
       ],
     ],
   ])('%j is read', (text, expected) => {
-    expect(parsed(text)).toEqual(expected);
-    expect(parsed(text, 'Application/X-WWW-Form-URLencoded; charset=utf-8')).toEqual(expected);
+    expect(parse(text)).toEqual(expected);
+    expect(parse(text, 'Application/X-WWW-Form-URLencoded; charset=utf-8')).toEqual(expected);
   });
 
   it.each(['application/json', 'text/plain', 'application/x-www-form-urlencodedx', ''])('has its content type, not %j', (type) => {
     const message = 'The body must be a form, with the header "Content-Type: application/x-www-form-urlencoded".';
-    expect(() => parsed('a=1', type)).toThrow(refusal('invalid_request', message));
+    expect(() => parse('a=1', type)).toThrow(refusal('invalid_request', message));
   });
 
   it.each([
@@ -47,7 +47,7 @@ describe('a form', () => {
     ['a=%zz', 'A percent escape is invalid.'],
     ['a=%ff', 'A percent escape is invalid.'],
   ])('%j is refused', (text, message) => {
-    expect(() => parsed(text)).toThrow(refusal('invalid_request', message));
+    expect(() => parse(text)).toThrow(refusal('invalid_request', message));
   });
 
   it('is UTF-8', () => {
@@ -85,19 +85,19 @@ describe('a client', () => {
 });
 
 describe('the scopes of a token', () => {
-  const allowed = new Set<Scope>(['runs:read', 'runs:write']);
+  const allowedScopes = new Set<Scope>(['runs:read', 'runs:write']);
 
   it.each([
-    [undefined, allowed, ['runs:read', 'runs:write']],
+    [undefined, allowedScopes, ['runs:read', 'runs:write']],
     [undefined, null, null],
-    ['runs:write', allowed, ['runs:write']],
-    ['runs:write runs:read runs:write', allowed, ['runs:write', 'runs:read']],
+    ['runs:write', allowedScopes, ['runs:write']],
+    ['runs:write runs:read runs:write', allowedScopes, ['runs:write', 'runs:read']],
     ['files:read', null, ['files:read']],
   ] as const)('requested as %j of %j are %j', (requestedScope, client, expected) => {
     expect(grantedScopes(requestedScope, client)).toEqual(expected);
   });
 
-  it.each([allowed, null])('must exist, and not be empty, whatever the client is allowed: %j', (client) => {
+  it.each([allowedScopes, null])('must exist, and not be empty, whatever the client is allowed: %j', (client) => {
     for (const requestedScope of ['', ' ', 'admin', 'runs:read admin', 'runs:read  runs:write', 'RUNS:READ', '__proto__'])
       expect(() => grantedScopes(requestedScope, client), requestedScope).toThrow(
         refusal('invalid_scope', 'A requested scope does not exist, or the list is malformed.'),
@@ -105,7 +105,7 @@ describe('the scopes of a token', () => {
   });
 
   it('cannot exceed those of the client', () => {
-    expect(() => grantedScopes('runs:read files:read', allowed)).toThrow(
+    expect(() => grantedScopes('runs:read files:read', allowedScopes)).toThrow(
       refusal('invalid_scope', 'This client is not allowed the scope files:read.'),
     );
   });

@@ -9,8 +9,8 @@ const calmState = { isBusy: false };
 
 describe('the schedule', () => {
   it('is that of Standard Webhooks: ten attempts', () => {
-    const waits = Array.from({ length: 10 }, (_, index) => nextWait(index + 1, calmState, plain));
-    expect(waits).toEqual([5_000, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour, undefined]);
+    const waitTimes = Array.from({ length: 10 }, (_, index) => nextWait(index + 1, calmState, plain));
+    expect(waitTimes).toEqual([5_000, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour, undefined]);
     expect(scheduledAttempts).toBe(10);
   });
 

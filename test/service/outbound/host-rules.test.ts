@@ -43,15 +43,15 @@ const forbiddenAddresses = [
   'fd00:42::42',
 ];
 
-const allowed = (rules: HostRules, addresses: string[], host = 'hooks.example.com') =>
+const allowedAddresses = (rules: HostRules, addresses: string[], host = 'hooks.example.com') =>
   addresses.filter((address) => rules.allows(host, address));
 
 describe('without words', () => {
   it('allows nothing, not even this machine', () => {
     const rules = new HostRules();
-    expect(allowed(rules, [...loopback, ...publicAddresses, ...internal, ...forbiddenAddresses])).toEqual([]);
-    expect(allowed(rules, ['127.0.0.1'], 'localhost')).toEqual([]);
-    expect(allowed(new HostRules(['loopback']), ['nonsense', '', '127.0.0.1.', '256.1.1.1'])).toEqual([]);
+    expect(allowedAddresses(rules, [...loopback, ...publicAddresses, ...internal, ...forbiddenAddresses])).toEqual([]);
+    expect(allowedAddresses(rules, ['127.0.0.1'], 'localhost')).toEqual([]);
+    expect(allowedAddresses(new HostRules(['loopback']), ['nonsense', '', '127.0.0.1.', '256.1.1.1'])).toEqual([]);
   });
 });
 
@@ -73,7 +73,9 @@ describe('a word', () => {
     ['example.com', []],
     ['*.hooks.example.com', []],
   ])('%s allows what it names, and no more', (word, expected) => {
-    expect(allowed(new HostRules([word]), [...loopback, ...publicAddresses, ...internal, ...forbiddenAddresses])).toEqual(expected);
+    expect(allowedAddresses(new HostRules([word]), [...loopback, ...publicAddresses, ...internal, ...forbiddenAddresses])).toEqual(
+      expected,
+    );
   });
 
   it('for a name does not allow another one', () => {

@@ -21,7 +21,7 @@ const changing = (first: string, second: string): Lookup => {
 
 let hook: Receiver;
 /** Whatever a test did, no request arrived. */
-afterEach(() => expect(hook.received).toEqual([]));
+afterEach(() => expect(hook.deliveries).toEqual([]));
 
 async function causeEvent(service: Api) {
   const run = await service.run();

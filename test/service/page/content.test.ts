@@ -71,7 +71,7 @@ beforeAll(async () => {
   await service.until(await service.run(`- fail: ${text}`), 'failed');
 });
 
-async function openView(view: string, options = {}): Promise<{ page: Page; troubles: string[] }> {
+async function openView(view: string, options = {}): Promise<{ page: Page; problems: string[] }> {
   const browserPage = await newPage(options);
   const { code } = await service.api<{ code: string }>('POST', '/local/page-codes');
   await browserPage.page.goto(`${service.service.url}/#code=${code}&view=${view}`);
@@ -118,7 +118,7 @@ const audit = `(() => {
 
 describeWithChromium('what an agent wrote', () => {
   it('is text wherever it is shown', async () => {
-    const { page, troubles } = await openView(`/runs/${waitingRun}`);
+    const { page, problems } = await openView(`/runs/${waitingRun}`);
     const main = page.getByRole('main');
     await page.getByRole('button', { name: 'Send answer' }).waitFor();
     expect(await page.locator('.said .prose').textContent()).toBe(readable);
@@ -135,11 +135,11 @@ describeWithChromium('what an agent wrote', () => {
     await main.getByText(readable).first().waitFor();
     // All of it stayed text: it did not create a picture, script, or link.
     expect(await page.locator('img[src="x"], a[href^="javascript"], body script').count()).toBe(0);
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it('is a text or a download when it is a file, never a page', async () => {
-    const { page, troubles } = await openView(`/runs/${waitingRun}/files`);
+    const { page, problems } = await openView(`/runs/${waitingRun}/files`);
     const file = page.getByRole('link', { name: 'page <b>.html' });
     await file.waitFor();
     expect(await page.getByRole('link', { name: 'dir⟨U+202E⟩' }).count()).toBe(1);
@@ -155,11 +155,11 @@ describeWithChromium('what an agent wrote', () => {
     await page.getByText('<script>').waitFor();
     await go(page, `/runs/${waitingRun}/file/workspace/none.txt`);
     await page.getByText('This file does not exist').waitFor();
-    expect(troubles.filter((problem) => !problem.includes('404'))).toEqual([]);
+    expect(problems.filter((problem) => !problem.includes('404'))).toEqual([]);
   });
 
   it('has pictures that can be enlarged, browsed with the arrow keys, and are fetched again when their URL has expired', async () => {
-    const { page, troubles } = await openView('/');
+    const { page, problems } = await openView('/');
     let refusals = 0;
     await page.route('**/files/**', (route) => (refusals++ === 0 ? route.fulfill({ status: 403, body: '' }) : route.continue()));
     await go(page, `/runs/${finishedRun}/screenshots`);
@@ -176,7 +176,7 @@ describeWithChromium('what an agent wrote', () => {
     await page.getByRole('dialog').getByText('Before action 2').waitFor();
     await page.keyboard.press('Escape');
     expect(await page.evaluate('document.activeElement.className')).toBe('picture');
-    expect(troubles.filter((problem) => !problem.includes('403'))).toEqual([]);
+    expect(problems.filter((problem) => !problem.includes('403'))).toEqual([]);
   });
 });
 

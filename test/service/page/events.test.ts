@@ -7,15 +7,15 @@ import { eventually } from '../../support/eventually.ts';
 import { Forwarder } from '../../support/forwarder.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 
-async function openView(view: string, streams = true): Promise<{ service: TestService; proxy: Forwarder; page: Page; troubles: string[] }> {
+async function openView(view: string, streams = true): Promise<{ service: TestService; proxy: Forwarder; page: Page; problems: string[] }> {
   const service = await startTestService();
   const proxy = await Forwarder.to(service.service.url);
   proxy.streams = streams;
   const { code } = await service.api<{ code: string }>('POST', '/local/page-codes');
-  const { page, troubles } = await newPage();
+  const { page, problems } = await newPage();
   await page.goto(`${proxy.url}/#code=${code}&view=${view}`);
   await page.getByRole('link', { name: 'Inbox' }).waitFor();
-  return { service, proxy, page, troubles };
+  return { service, proxy, page, problems };
 }
 
 /** Opens another view of the page, like a click. */
@@ -29,7 +29,7 @@ const answer = async (service: TestService, run: string): Promise<void> => {
 
 describeWithChromium('the team page with streams of events', () => {
   it('shows requests, runs, and messages when they arrive, and makes hardly any requests while nothing happens', async () => {
-    const { service, proxy, page, troubles } = await openView('/inbox');
+    const { service, proxy, page, problems } = await openView('/inbox');
     await eventually('the stream of the team', () => streamsOf(proxy).length === 1);
     await text(page, 'Nothing is waiting for you');
     const run = await service.waiting('- approve: { id: a, title: Pay it? }\n- say: Paid.');
@@ -48,7 +48,7 @@ describeWithChromium('the team page with streams of events', () => {
     await answer(service, run);
     await text(page, 'Paid.');
     await text(page, 'Completed');
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it('continues after the streams broke', async () => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 const code = async (): Promise<string> => (await service.api<{ code: string }>('POST', '/local/page-codes')).code;
 
 /** The page at a view, signed in. */
-async function openView(view = '/', options = {}): Promise<{ page: Page; troubles: string[] }> {
+async function openView(view = '/', options = {}): Promise<{ page: Page; problems: string[] }> {
   const browserPage = await newPage(options);
   await browserPage.page.goto(`${service.service.url}/#code=${await code()}&view=${view}`);
   await browserPage.page.getByRole('link', { name: 'Inbox' }).waitFor();
@@ -37,7 +37,7 @@ const endlessStep = '- exec: { run: sleep 300, timeout: 9m }';
 
 describeWithChromium('the team page', () => {
   it('signs in once with a code that leaves no trace, and signs out', async () => {
-    const { page, troubles } = await newPage();
+    const { page, problems } = await newPage();
     const url = `${service.service.url}/#code=${await code()}&view=/inbox`;
     await page.goto(url);
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
@@ -51,7 +51,7 @@ describeWithChromium('the team page', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
     await eventually('the session has ended', async () => {
       const answer = await fetch(`${service.service.url}/v2/local/credential`, { headers: { authorization: `Bearer ${token}` } });
       return answer.status === 401;
@@ -82,7 +82,7 @@ describeWithChromium('the team page', () => {
   });
 
   it('lists runs as they arrive, finds them, and links to them', async () => {
-    const { page, troubles } = await openView();
+    const { page, problems } = await openView();
     const run = await service.run('- say: hi', 'the quick 請求書 fox');
     const row = page.getByRole('link', { name: 'the quick 請求書 fox' });
     await nudge(page);
@@ -107,14 +107,14 @@ describeWithChromium('the team page', () => {
     await eventually('the title of the run', async () => /agent-\d+ #\d+ · Local · aops/.test(await page.title()));
     await page.goBack();
     await row.waitFor();
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it('adds to the timeline without changing existing entries, and scrolls along only at its end', async () => {
     const run = await service.waiting(
       `- say: "${'A first line that is quite long. '.repeat(80)}"\n- ask: { id: a, title: Go on, questions: [{ question: Go on? }] }\n- say: "${'second '.repeat(400)}"\n- say: the very last words\n${endlessStep}`,
     );
-    const { page, troubles } = await openView(`/runs/${run}`);
+    const { page, problems } = await openView(`/runs/${run}`);
     await page.getByRole('heading', { name: 'Go on' }).waitFor();
     await page.evaluate('document.querySelector(".said").dataset.mine = "yes"; scrollTo({ top: 0, behavior: "instant" })');
     await respond(run, { answers: { 'Go on?': 'yes' } });
@@ -135,27 +135,27 @@ describeWithChromium('the team page', () => {
     await page.getByRole('button', { name: 'Stop the run' }).click();
     await page.getByRole('main').getByText('The run was stopped.').waitFor();
     expect((await service.get(run)).run.status).toBe('interrupted');
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it('keeps the focus near an element that disappears, and does not steal it', async () => {
     const run = await service.run(Array.from({ length: 350 }, (_, index) => `- say: word ${index}`).join('\n'));
     await service.until(run, 'completed');
-    const { page, troubles } = await openView(`/runs/${run}`);
-    const focused = () => page.evaluate<string>('document.activeElement.className || document.activeElement.localName');
+    const { page, problems } = await openView(`/runs/${run}`);
+    const focusedElement = () => page.evaluate<string>('document.activeElement.className || document.activeElement.localName');
     const earlierButton = page.getByRole('button', { name: /earlier messages/ });
     await earlierButton.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Show 50 of 50 earlier messages' }).waitFor();
-    expect(await focused()).toBe('plain earlier');
+    expect(await focusedElement()).toBe('plain earlier');
     await page.keyboard.press('Enter');
     await earlierButton.waitFor({ state: 'hidden' });
-    await eventually('the focus is above what came', async () => (await focused()) === 'timeline-place');
+    await eventually('the focus is above what came', async () => (await focusedElement()) === 'timeline-place');
     // After a click on an empty area, nothing should have the focus.
     await page.getByRole('heading', { level: 1 }).focus();
     await page.evaluate('document.activeElement.blur()');
     await page.evaluate('document.querySelector("h1").hidden = true');
-    expect(await focused()).toBe('body');
+    expect(await focusedElement()).toBe('body');
 
     const waitingRun = await service.waiting('- approve: { id: a, title: Leaving soon }\n- say: done');
     const otherRun = await service.waiting('- approve: { id: a, title: Staying }');
@@ -165,8 +165,8 @@ describeWithChromium('the team page', () => {
     await respond(waitingRun, { approved: true });
     await nudge(page);
     await page.getByRole('link', { name: 'Leaving soon' }).waitFor({ state: 'detached' });
-    await eventually('the focus is on another run', async () => (await focused()) === 'run');
-    expect(troubles).toEqual([]);
+    await eventually('the focus is on another run', async () => (await focusedElement()) === 'run');
+    expect(problems).toEqual([]);
     await respond(otherRun, { approved: true });
   });
 
@@ -202,7 +202,7 @@ describeWithChromium('the team page', () => {
       - { question: A note? }
 - say: "{{ answers.yes }} {{ answers.no }}"`;
     const run = await service.waiting(steps);
-    const { page, troubles } = await openView(`/runs/${run}`);
+    const { page, problems } = await openView(`/runs/${run}`);
     // No decision is preselected.
     await untilSettled(page, 'Send decision');
     await page.getByRole('button', { name: 'Send decision' }).press('Enter');
@@ -234,13 +234,13 @@ describeWithChromium('the team page', () => {
       'Approved: Pay 120 EUR?',
       'Denied: Pay 9,000 EUR?\nToo much.',
     ]);
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it('does not send a decision that was pressed before its request had been visible for a moment', async () => {
     const steps = (title: string) => `- approve: { id: a, title: "${title}", on_deny: continue }`;
     const first = await service.waiting(steps('First?'));
-    const { page, troubles } = await openView('/inbox');
+    const { page, problems } = await openView('/inbox');
     const card = page.getByRole('article', { name: 'Second?' });
     const send = card.getByRole('button', { name: 'Send decision' });
     const press = (event: string) => send.dispatchEvent(event, { bubbles: true });
@@ -280,12 +280,12 @@ describeWithChromium('the team page', () => {
     await press('click');
     await card.getByText('You approved this.').waitFor();
     expect(await lastAnswer(second)).toBe('Approved: Second?');
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it('keeps drafts while it reads and reloads, and reports when somebody else was faster', async () => {
     const run = await service.waiting('- ask: { id: a, title: Who is it?, questions: [{ question: Who is it? }] }\n- say: thanks');
-    const { page, troubles } = await openView('/inbox');
+    const { page, problems } = await openView('/inbox');
     const card = page.getByRole('article', { name: 'Who is it?' });
     await card.getByRole('textbox').fill('half an ans');
     for (let time = 0; time < 2; time++) {
@@ -305,14 +305,14 @@ describeWithChromium('the team page', () => {
     // The focus was in the removed field: now it is on its replacement.
     expect(await page.evaluate('document.activeElement.className')).toBe('outcome');
     expect(await card.getByRole('button').count()).toBe(0);
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it('keeps a draft below a request that somebody answered with a message, even when the next request arrives', async () => {
     const ask = (name: string) => `- ask: { id: ${name}, title: Request ${name}, questions: [{ question: "${name}?" }] }`;
     const run = await service.waiting(`${ask('one')}\n${ask('two')}\n${ask('three')}`);
     await respond(run, { answers: { 'one?': 'earlier' } });
-    const { page, troubles } = await openView(`/runs/${run}`);
+    const { page, problems } = await openView(`/runs/${run}`);
     const card = page.getByRole('article', { name: 'Request two' });
     await card.getByRole('textbox').fill('never sent');
     await service.api('POST', `/runs/${run}/messages`, { message: 'by mail' });
@@ -324,7 +324,7 @@ describeWithChromium('the team page', () => {
     await page.getByRole('button', { name: 'Send answer' }).click();
     await page.getByRole('article', { name: 'Request three' }).waitFor({ state: 'detached' });
     expect(await lastAnswer(run)).toBe('three? mine');
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it('never answers twice, even if somebody else was slightly faster, the reply is lost, or the button is pressed again', async () => {
@@ -339,7 +339,7 @@ describeWithChromium('the team page', () => {
     await first.page.getByRole('main').getByText('Somebody else answered:').waitFor();
     expect(await first.page.getByRole('article').textContent()).toContain('Race? theirs');
     expect(await lastAnswer(racedRun)).toBe('Race? theirs');
-    expect(first.troubles).toEqual([expect.stringContaining('409')]);
+    expect(first.problems).toEqual([expect.stringContaining('409')]);
 
     const lostRun = await service.waiting('- approve: { id: a, title: Lost? }\n- say: done');
     const { page } = await openView(`/runs/${lostRun}`);
@@ -398,7 +398,7 @@ describeWithChromium('the team page', () => {
 
   it('sends messages, which start another turn', async () => {
     const run = await service.run('- say: "You wrote: {{ message }}"', 'one');
-    const { page, troubles } = await openView(`/runs/${run}`);
+    const { page, problems } = await openView(`/runs/${run}`);
     await page.getByRole('main').getByText('You wrote: one').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('main').getByText('Write a message.').waitFor();
@@ -406,7 +406,7 @@ describeWithChromium('the team page', () => {
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('main').getByText('You wrote: two').waitFor();
     expect(await page.getByLabel('Message to the run').inputValue()).toBe('');
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it('does not answer a request with a message, even if the page does not show the request yet', async () => {

@@ -29,7 +29,7 @@ describeWithChromium('the team page behind a proxy', () => {
     target = service.service.url;
     const run = await service.waiting('- write: { path: note.txt, content: "kept" }\n- approve: { id: a, title: Pay it? }\n- say: Paid.');
     const { code } = await service.api<{ code: string }>('POST', '/local/page-codes');
-    const { page, troubles } = await newPage({ ignoreHTTPSErrors: true });
+    const { page, problems } = await newPage({ ignoreHTTPSErrors: true });
     await page.goto(`${publicUrl}/#code=${code}&view=/runs/${run}`);
     await page.getByRole('radio', { name: 'Approve' }).check();
     await page.getByRole('button', { name: 'Send decision' }).click();
@@ -39,6 +39,6 @@ describeWithChromium('the team page behind a proxy', () => {
     await page.getByRole('main').getByText('kept').waitFor();
     expect(await page.evaluate('[location.origin, document.cookie]')).toEqual([publicUrl, '']);
     await service.until(run, 'completed');
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 });

@@ -62,8 +62,8 @@ describe('git on the machine of the service', () => {
   it('is killed: the run fails, and the next one works', async () => {
     await misbehave('fetch', 'kill -9 $$');
     const api = await startApi({ behaviours, commandPath: `${bin}:/usr/bin:/bin` });
-    const killed = await start(api);
-    expect((await api.until(killed.id, 'failed')).error).toBe(
+    const killedRun = await start(api);
+    expect((await api.until(killedRun.id, 'failed')).error).toBe(
       `git was terminated by SIGKILL while fetching ${source.folder}. Start another run.`,
     );
     await rm(flag);
@@ -212,8 +212,8 @@ describe('retention', () => {
       ['new', 6],
     ] as const) {
       await mkdir(path.join(folder, 'mirrors', name), { recursive: true });
-      const used = new Date(now - days * 24 * 60 * 60_000);
-      await utimes(path.join(folder, 'mirrors', name), used, used);
+      const usedAt = new Date(now - days * 24 * 60 * 60_000);
+      await utimes(path.join(folder, 'mirrors', name), usedAt, usedAt);
     }
     await new Mirrors(path.join(folder, 'mirrors'), git).sweep(now);
     expect(await readdir(path.join(folder, 'mirrors'))).toEqual(['new']);

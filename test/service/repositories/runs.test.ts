@@ -29,7 +29,7 @@ async function start(steps: string, repository: object, more: object = {}) {
   );
 }
 
-async function finished(steps: string, repository: object, more: object = {}) {
+async function finishedRun(steps: string, repository: object, more: object = {}) {
   const { run } = await start(steps, repository, more);
   await service.until(run.id, 'completed');
   return run;
@@ -42,7 +42,7 @@ const patchOf = async ({ patch_url }: RunChanges) => (await fetch(patch_url as s
 const texts = async (run: string) =>
   (await service.api<{ messages: RunMessage[] }>('GET', `/runs/${run}/messages`)).messages.map(({ text_content }) => text_content);
 const workspaceOf = (run: { sandbox_id: string }) => path.join(service.dataDirectory, 'sandboxes', run.sandbox_id, 'workspace');
-const nothing = '- say: done';
+const minimalSteps = '- say: done';
 
 describe('a run with a repository', () => {
   it('works in a copy on its own branch, and reports its changes as a patch', async () => {
@@ -97,12 +97,14 @@ describe('a run with a repository', () => {
 
   it('leaves every file of the source unchanged', async () => {
     const before = await treeOf(shop.folder);
-    await finished('- exec: { run: "git commit -qam x; echo y > total.txt; git checkout -q -b other; git tag t" }', { path: shop.folder });
+    await finishedRun('- exec: { run: "git commit -qam x; echo y > total.txt; git checkout -q -b other; git tag t" }', {
+      path: shop.folder,
+    });
     expect(await treeOf(shop.folder)).toEqual(before);
   });
 
   it('reports what the run committed together with what it did not commit', async () => {
-    const run = await finished(
+    const run = await finishedRun(
       '- exec: { run: "echo a > a.txt; git add a.txt; git commit -qm a; echo b > b.txt; git config core.hooksPath /tmp" }',
       { path: shop.folder },
     );
@@ -113,7 +115,7 @@ describe('a run with a repository', () => {
   });
 
   it('reports renamed, binary, executable, and linked files', async () => {
-    const run = await finished(
+    const run = await finishedRun(
       `- exec: { run: "git mv src/app.js src/main.js; printf '\\\\000x' > logo.bin; chmod +x total.txt; ln -s /etc/passwd link" }`,
       { path: shop.folder },
     );
@@ -133,7 +135,7 @@ describe('a run with a repository', () => {
   });
 
   it('continues in the same workspace with the next turn', async () => {
-    const run = await finished('- exec: { run: "echo x >> log.txt" }', { path: shop.folder });
+    const run = await finishedRun('- exec: { run: "echo x >> log.txt" }', { path: shop.folder });
     await service.api('POST', `/runs/${run.id}/messages`, { message: 'again' });
     await service.until(run.id, 'completed');
     expect(await readFile(path.join(workspaceOf(run), 'log.txt'), 'utf8')).toBe('x\nx\n');
@@ -141,7 +143,7 @@ describe('a run with a repository', () => {
   });
 
   it('has no changes at first, and no patch', async () => {
-    const run = await finished(nothing, { path: shop.folder });
+    const run = await finishedRun(minimalSteps, { path: shop.folder });
     expect(await changes(run.id)).toMatchObject({ files: [], total_files: 0, patch_url: null, patch_size: 0 });
   });
 
@@ -158,7 +160,7 @@ describe('a run with a repository', () => {
       [first.slice(0, 10), first, null],
       ['next/one~1', first, null],
     ] as const) {
-      const { run, repository } = await start(nothing, { path: source.folder, ref });
+      const { run, repository } = await start(minimalSteps, { path: source.folder, ref });
       expect(repository).toMatchObject({ ref, commit, base_branch: branch });
       await service.until(run.id, 'completed');
       expect(await readFile(path.join(workspaceOf(run), 'a.txt'), 'utf8')).toBe(commit === first ? 'first' : 'second');
@@ -168,7 +170,7 @@ describe('a run with a repository', () => {
   it('includes a commit that no branch contains, such as that of git stash create', async () => {
     const source = await newRepository(path.join(service.folder, 'stashed'), { 'a.txt': 'a' });
     await source.write({ 'a.txt': 'work in progress' });
-    const { run, repository } = await start(nothing, { path: source.folder, ref: (await source.git('stash', 'create')).trim() });
+    const { run, repository } = await start(minimalSteps, { path: source.folder, ref: (await source.git('stash', 'create')).trim() });
     expect(repository.uncommitted_files).toBe(0);
     await service.until(run.id, 'completed');
     expect(await readFile(path.join(workspaceOf(run), 'a.txt'), 'utf8')).toBe('work in progress');
@@ -177,7 +179,7 @@ describe('a run with a repository', () => {
   it('says that uncommitted work is not included', async () => {
     const source = await newRepository(path.join(service.folder, 'dirty'), { 'a.txt': 'a' });
     await source.write({ 'a.txt': 'changed', 'new.txt': 'new' });
-    const { run, repository } = await start(nothing, { path: source.folder });
+    const { run, repository } = await start(minimalSteps, { path: source.folder });
     expect(repository.uncommitted_files).toBe(2);
     await service.until(run.id, 'completed');
     expect(await readFile(path.join(workspaceOf(run), 'a.txt'), 'utf8')).toBe('a');
@@ -189,7 +191,7 @@ describe('a run with a repository', () => {
     await source.git('clone', '--quiet', '--bare', '.', '../forms.git');
     await source.git('worktree', 'add', '--quiet', '../forms-tree', '-b', 'tree');
     for (const folder of ['forms/sub', 'forms.git', 'forms-tree']) {
-      const run = await finished(nothing, { path: path.join(service.folder, folder) });
+      const run = await finishedRun(minimalSteps, { path: path.join(service.folder, folder) });
       expect(await readdir(path.join(workspaceOf(run), 'sub'))).toEqual(['a.txt']);
     }
   });
@@ -203,7 +205,7 @@ describe('a run with a repository', () => {
     await whole.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', part.folder, 'libs/part');
     await whole.commit('Add a submodule');
     await whole.git('clone', '--quiet', '--depth=1', `file://${whole.folder}`, '../shallow');
-    const run = await finished('- exec: { run: "git log --oneline | wc -l > count" }', { path: path.join(service.folder, 'shallow') });
+    const run = await finishedRun('- exec: { run: "git log --oneline | wc -l > count" }', { path: path.join(service.folder, 'shallow') });
     expect((await texts(run.id))[0]).toMatch(
       /: 3 files\.\nSubmodules are not checked out, so their folders are empty: libs\/part\.\nFiles in Git LFS contain pointers instead of their content\.\nThe history is incomplete, because the source is a shallow clone\.$/,
     );
@@ -213,7 +215,7 @@ describe('a run with a repository', () => {
   });
 
   it('hides the folder of the repository in a listing of the workspace', async () => {
-    const run = await finished(nothing, { path: shop.folder });
+    const run = await finishedRun(minimalSteps, { path: shop.folder });
     const names = async (folder: string) =>
       (
         await service.api<{ data: { entries: { name: string }[] } }>('GET', `/runs/${run.id}/sandbox/files?path=${folder}`)
@@ -224,7 +226,7 @@ describe('a run with a repository', () => {
 });
 
 describe('a repository next to uploaded files', () => {
-  const staged = async (files: Record<string, string>): Promise<string> => {
+  const stageFiles = async (files: Record<string, string>): Promise<string> => {
     const sandbox = (await service.cli(['sandbox', 'create', '-o', 'id'])).stdout.trim();
     for (const [name, content] of Object.entries(files)) {
       const file = await service.file(`uploads/${name}`, content);
@@ -236,8 +238,8 @@ describe('a repository next to uploaded files', () => {
   };
 
   it('does not report uploaded files as changes, whatever their names', async () => {
-    const sandbox_id = await staged({ 'spec [1]*.md': 'x', 'data/#in.csv': 'y' });
-    const run = await finished(
+    const sandbox_id = await stageFiles({ 'spec [1]*.md': 'x', 'data/#in.csv': 'y' });
+    const run = await finishedRun(
       `- exec: { run: "git status --porcelain > status; echo z >> 'data/#in.csv'" }`,
       { path: shop.folder },
       { sandbox_id },
@@ -247,18 +249,18 @@ describe('a repository next to uploaded files', () => {
   });
 
   it('fails if the repository contains a file of the same name, which stays unchanged', async () => {
-    const sandbox_id = await staged({ 'src/app.js': 'mine' });
-    const { run } = await start(nothing, { path: shop.folder }, { sandbox_id });
-    const { run: failed } = await service.until(run.id, 'failed');
-    expect(failed.error).toBe(
+    const sandbox_id = await stageFiles({ 'src/app.js': 'mine' });
+    const { run } = await start(minimalSteps, { path: shop.folder }, { sandbox_id });
+    const { run: failedRun } = await service.until(run.id, 'failed');
+    expect(failedRun.error).toBe(
       'The sandbox already contains src/app.js, which the repository contains too. Start the run without that file, or upload it under another name.',
     );
     expect(await readFile(path.join(workspaceOf(run), 'src/app.js'), 'utf8')).toBe('mine');
   });
 
   it('refuses another repository for a sandbox that has one, and continues to work in it without one', async () => {
-    const first = await finished('- exec: { run: "echo 1 > one.txt" }', { path: shop.folder });
-    await expect(start(nothing, { path: shop.folder }, { sandbox_id: first.sandbox_id })).rejects.toThrow(
+    const first = await finishedRun('- exec: { run: "echo 1 > one.txt" }', { path: shop.folder });
+    await expect(start(minimalSteps, { path: shop.folder }, { sandbox_id: first.sandbox_id })).rejects.toThrow(
       '409 {"error":"sandbox_has_repository"',
     );
     const agent_id = await service.agent('- exec: { run: "echo 2 > two.txt" }');
@@ -286,12 +288,12 @@ describe('an unusable repository', () => {
     ['a ref that is an option of git', () => ({ path: shop.folder, ref: '--upload-pack=touch' }), '"path":"repository.ref"'],
     ['a ref that is a file', () => ({ path: shop.folder, ref: 'HEAD:total.txt' }), '400 {"error":"ref_not_found"'],
   ] as const)('is refused: %s', async (_, repository, message) => {
-    await expect(start(nothing, repository())).rejects.toThrow(message);
+    await expect(start(minimalSteps, repository())).rejects.toThrow(message);
   });
 
   it('is refused without a commit', async () => {
     const empty = await newRepository(path.join(service.folder, 'empty'));
-    await expect(start(nothing, { path: empty.folder })).rejects.toThrow('has no commit yet. Create the first one with `git commit`.');
+    await expect(start(minimalSteps, { path: empty.folder })).rejects.toThrow('has no commit yet. Create the first one with `git commit`.');
   });
 
   it('executes nothing that the repository configures', async () => {
@@ -314,7 +316,7 @@ describe('an unusable repository', () => {
     await trap.git('status');
     expect(await readFile(mark, 'utf8')).toContain('trap.sh');
     await rm(mark);
-    const { run, repository } = await start(nothing, { path: trap.folder });
+    const { run, repository } = await start(minimalSteps, { path: trap.folder });
     expect(repository.uncommitted_files).toBe(1);
     await service.until(run.id, 'completed');
     await changes(run.id);
@@ -323,7 +325,7 @@ describe('an unusable repository', () => {
 
   it('is refused for a token that is not that of the owner, whatever the folder is', async () => {
     const { secret } = await service.api<{ secret: string }>('POST', '/local/tokens', { name: 'full access' });
-    const agent_id = await service.agent(nothing);
+    const agent_id = await service.agent(minimalSteps);
     for (const folder of [shop.folder, '/nonexistent']) {
       const response = await fetch(`${service.service.url}/v2/teams/${service.service.teamId}/runs`, {
         method: 'POST',
@@ -342,7 +344,7 @@ describe('an unusable repository', () => {
 describe('the changes of a run that tampers with its repository', () => {
   it('executes nothing that the run configured', async () => {
     const mark = path.join(service.folder, 'tampered');
-    const run = await finished(
+    const run = await finishedRun(
       `- exec: { run: "git config core.fsmonitor 'touch ${mark};'; git config diff.external 'touch ${mark};'; git config filter.x.clean 'touch ${mark};'; git config diff.x.textconv 'touch ${mark};'; echo '* filter=x diff=x' > .gitattributes; echo 1 > total.txt; mkdir -p sub; cd sub; git init -q .; git config core.fsmonitor 'touch ${mark};'; touch inner" }`,
       { path: shop.folder },
     );
@@ -360,7 +362,7 @@ describe('the changes of a run that tampers with its repository', () => {
     const outside = path.join(service.folder, 'outside');
     await mkdir(outside);
     await service.file('outside/app.js', 'SECRET');
-    const run = await finished(`- exec: { run: "rm -r src; ln -s ${outside} src" }`, { path: shop.folder });
+    const run = await finishedRun(`- exec: { run: "rm -r src; ln -s ${outside} src" }`, { path: shop.folder });
     const found = await changes(run.id);
     expect(summary(found)).toEqual([
       ['added', 'src'],
@@ -370,12 +372,12 @@ describe('the changes of a run that tampers with its repository', () => {
   });
 
   it('says so if the history is gone', async () => {
-    const run = await finished('- exec: { run: "rm -rf .git" }', { path: shop.folder });
+    const run = await finishedRun('- exec: { run: "rm -rf .git" }', { path: shop.folder });
     await expect(changes(run.id)).rejects.toThrow('409 {"error":"repository_damaged"');
   });
 
   it('lists files with any name, and replaces a file with a folder', async () => {
-    const run = await finished(
+    const run = await finishedRun(
       `- exec: { run: "touch -- -n 'a b' \\"$(printf 'tab\\\\there')\\" \\"$(printf 'line\\\\nfeed')\\" \\"$(printf '\\\\303\\\\244')\\"; rm total.txt; mkdir total.txt; touch total.txt/x" }`,
       { path: shop.folder },
     );
@@ -393,7 +395,7 @@ describe('the changes of a run that tampers with its repository', () => {
 
 describe('a run without a repository', () => {
   it('has no changes to report', async () => {
-    const run = await service.run(nothing);
+    const run = await service.run(minimalSteps);
     await service.until(run, 'completed');
     await expect(changes(run)).rejects.toThrow('404 {"error":"changes_not_found"');
   });
@@ -408,7 +410,7 @@ it('keeps ten concurrent runs on one repository apart', async () => {
   const runs = await Promise.all(
     numbers.map(async (number) => ({
       number,
-      run: await finished(
+      run: await finishedRun(
         `- exec: { run: "echo ${number} > count.txt; git add -A; git commit -qm ${number}; echo ${number} > own-${number}.txt; git branch -a > branches" }`,
         { path: source.folder },
       ),

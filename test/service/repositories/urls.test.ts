@@ -49,7 +49,7 @@ async function start(repository: object, steps = '- say: done') {
     },
   );
 }
-const failed = async (repository: object): Promise<string | null | undefined> => {
+const failureIn = async (repository: object): Promise<string | null | undefined> => {
   const { run } = await start(repository);
   return (await service.until(run.id, 'failed')).run.error;
 };
@@ -110,17 +110,17 @@ describe('a URL that cannot be used', () => {
 
   it('fails the run with what to do', async () => {
     const at = (name: string): object => ({ url: `${server.url}/${name}` });
-    expect(await failed(at('nowhere'))).toMatch(/^git failed while reading .*\/nowhere: it does not exist\.$/);
-    expect(await failed(at('empty'))).toMatch(/\/empty has no commit yet, or is not a git repository\.$/);
-    expect(await failed(at('private'))).toMatch(/the server requires a sign-in.*Clone it on the machine of the service/);
-    expect(await failed(at('moved'))).toMatch(/redirects to another address, and redirects are not followed/);
-    expect(await failed(at('page'))).toMatch(/is not a git repository\.$/);
-    expect(await failed({ ...at('shop'), ref: 'nowhere' })).toMatch(
+    expect(await failureIn(at('nowhere'))).toMatch(/^git failed while reading .*\/nowhere: it does not exist\.$/);
+    expect(await failureIn(at('empty'))).toMatch(/\/empty has no commit yet, or is not a git repository\.$/);
+    expect(await failureIn(at('private'))).toMatch(/the server requires a sign-in.*Clone it on the machine of the service/);
+    expect(await failureIn(at('moved'))).toMatch(/redirects to another address, and redirects are not followed/);
+    expect(await failureIn(at('page'))).toMatch(/is not a git repository\.$/);
+    expect(await failureIn({ ...at('shop'), ref: 'nowhere' })).toMatch(
       /^There is no branch or tag nowhere at .*\/shop\. To use a commit, specify its full ID\.$/,
     );
-    expect(await failed({ ...at('shop'), ref: '0'.repeat(40) })).toMatch(/the server does not have that commit/);
-    expect(await failed({ url: 'http://127.0.0.1:9/shop' })).toMatch(/the connection failed/);
-    expect(await failed({ url: 'http://unknown.example.com/shop' })).toBe('The host name unknown.example.com could not be found.');
+    expect(await failureIn({ ...at('shop'), ref: '0'.repeat(40) })).toMatch(/the server does not have that commit/);
+    expect(await failureIn({ url: 'http://127.0.0.1:9/shop' })).toMatch(/the connection failed/);
+    expect(await failureIn({ url: 'http://unknown.example.com/shop' })).toBe('The host name unknown.example.com could not be found.');
   });
 
   it('reports that no changes exist when the repository could not be read', async () => {

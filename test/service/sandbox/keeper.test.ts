@@ -71,8 +71,8 @@ ${end === 'dismissed' ? 'keeper.dismiss();' : "process.kill(process.pid, 'SIGKIL
     await promisify(execFile)(process.execPath, [built]).catch(() => undefined);
     return profile;
   };
-  const gone = await keepAndEnd("a folder's", 'killed');
-  await eventually('the folder is gone', async () => !existsSync(gone));
+  const removedFolder = await keepAndEnd("a folder's", 'killed');
+  await eventually('the folder is gone', async () => !existsSync(removedFolder));
   // A dismissed keeper ends before the process that started it, so nothing happens later.
   expect(existsSync(await keepAndEnd('other', 'dismissed'))).toBe(true);
 });

@@ -410,9 +410,9 @@ describe('read', () => {
       ['a', undefined],
     ] as const) {
       const { stream } = await sandbox.openRead(name, range);
-      const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
+      const closePromise = new Promise<void>((resolve) => stream.once('close', () => resolve()));
       await buffer(stream);
-      await closed;
+      await closePromise;
       await manyTurns();
       expect(await openFiles(), name).toEqual([]);
     }

@@ -24,7 +24,7 @@ afterEach(() => rm(base, { recursive: true, force: true }));
 
 const onDisk = (...names: string[]) => path.join(sandbox.directory, ...names);
 const refusal = (status: number, error: string) => ({ status, error });
-const escaped = refusal(400, 'invalid_path');
+const escapeError = refusal(400, 'invalid_path');
 const stagingFiles = () => readdir(path.join(sandbox.directory, '..', 'staging'));
 const outsideFiles = async () => [...(await readdir(outsideFolder)), await readFile(path.join(outsideFolder, 'a.txt'), 'utf8')];
 const untouchedContents = ['a.txt', 'hidden', 'the secret of another program'];
@@ -45,7 +45,7 @@ describe('a directory that is replaced with a link', () => {
     const reads = [() => sandbox.read('d/a.txt', 100), () => sandbox.stat('d/a.txt'), () => sandbox.openRead('d/a.txt')];
     for (const read of reads) {
       onDiskCall('before', 'open', onDisk('d', 'a.txt'), swapDirectory);
-      await expect(read()).rejects.toMatchObject(escaped);
+      await expect(read()).rejects.toMatchObject(escapeError);
       await rm(onDisk('d'));
       await rename(onDisk('moved'), onDisk('d'));
     }
@@ -53,7 +53,7 @@ describe('a directory that is replaced with a link', () => {
 
   it.each(['before', 'after'] as const)('is not listed, replaced %s its names are read', async (moment) => {
     onDiskCall(moment, 'readdir', onDisk('d'), swapDirectory);
-    await expect(sandbox.list('d')).rejects.toMatchObject(escaped);
+    await expect(sandbox.list('d')).rejects.toMatchObject(escapeError);
   });
 
   it('is listed without its files if it is replaced after its names were read', async () => {
@@ -64,16 +64,16 @@ describe('a directory that is replaced with a link', () => {
   it('is not written to', async () => {
     const staging = path.join(sandbox.directory, '..', 'staging');
     onDiskCall('before', 'mkdir', staging, swapDirectory);
-    await expect(sandbox.write('d/a.txt', Buffer.from('x'))).rejects.toMatchObject(escaped);
+    await expect(sandbox.write('d/a.txt', Buffer.from('x'))).rejects.toMatchObject(escapeError);
     expect(await outsideFiles()).toEqual(untouchedContents);
     expect(await stagingFiles()).toEqual([]);
   });
 
   it('is not written to if the link appears where a directory is about to be created', async () => {
     onDiskCall('before', 'mkdir', onDisk('new'), () => symlink(outsideFolder, onDisk('new')));
-    await expect(sandbox.write('new/a.txt', Buffer.from('x'))).rejects.toMatchObject(escaped);
+    await expect(sandbox.write('new/a.txt', Buffer.from('x'))).rejects.toMatchObject(escapeError);
     onDiskCall('before', 'mkdir', onDisk('other'), () => symlink(outsideFolder, onDisk('other')));
-    await expect(sandbox.write('other/deep/a.txt', Buffer.from('x'))).rejects.toMatchObject(escaped);
+    await expect(sandbox.write('other/deep/a.txt', Buffer.from('x'))).rejects.toMatchObject(escapeError);
     expect(await outsideFiles()).toEqual(untouchedContents);
   });
 });
@@ -135,7 +135,7 @@ describe('what was located is confirmed', () => {
     await confirm(root, onDisk('d', 'a.txt'), '/workspace/d/a.txt');
     await symlink('d', onDisk('link'));
     for (const real of [outsideFolder, `${root}x`, path.dirname(root), onDisk('nope'), onDisk('link'), onDisk('link', 'a.txt')])
-      await expect(confirm(root, real, '/workspace/x'), real).rejects.toMatchObject(escaped);
+      await expect(confirm(root, real, '/workspace/x'), real).rejects.toMatchObject(escapeError);
   });
 
   it('if it is open and inside the sandbox, even if it was moved', async () => {
@@ -143,7 +143,7 @@ describe('what was located is confirmed', () => {
     await rename(onDisk('d'), onDisk('moved'));
     await confirmOpen(sandbox.directory, place, handle);
     await rename(onDisk('moved'), path.join(base, 'moved'));
-    await expect(confirmOpen(sandbox.directory, place, handle)).rejects.toMatchObject(escaped);
+    await expect(confirmOpen(sandbox.directory, place, handle)).rejects.toMatchObject(escapeError);
     await handle.close();
   });
 
@@ -153,11 +153,11 @@ describe('what was located is confirmed', () => {
     const handleWithout = (differences = {}) => ({ fd: -1, stat: async () => ({ ...stats, ...differences }) }) as unknown as typeof handle;
     await confirmOpen(sandbox.directory, place, handleWithout());
     for (const difference of [{ ino: stats.ino + 1 }, { dev: stats.dev + 1 }])
-      await expect(confirmOpen(sandbox.directory, place, handleWithout(difference))).rejects.toMatchObject(escaped);
+      await expect(confirmOpen(sandbox.directory, place, handleWithout(difference))).rejects.toMatchObject(escapeError);
     // The same file, which the directory takes along.
     await rename(onDisk('d'), path.join(outsideFolder, 'd'));
     await symlink(path.join(outsideFolder, 'd'), onDisk('d'));
-    await expect(confirmOpen(sandbox.directory, place, handleWithout())).rejects.toMatchObject(escaped);
+    await expect(confirmOpen(sandbox.directory, place, handleWithout())).rejects.toMatchObject(escapeError);
     await handle.close();
   });
 });

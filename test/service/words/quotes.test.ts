@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { mark, maskQuotes, type Quote, quoteAt, unmask, withoutMarks } from '../../../src/service/words/quotes.ts';
 
-function masked(text: string, opening?: string[]) {
+function mask(text: string, opening?: string[]) {
   const quotes: Quote[] = [];
   return { words: maskQuotes(text, quotes, opening), quotes };
 }
-const textsIn = (text: string): string[] => masked(text).quotes.map((quote) => quote.text);
+const textsIn = (text: string): string[] => mask(text).quotes.map((quote) => quote.text);
 
 it.each<[string, string[]]>([
   ['say "Hello" and \u201cBye\u201d', ['Hello', 'Bye']],
@@ -24,24 +24,24 @@ it.each<[string, string[]]>([
 });
 
 it('distinguishes YAML from text', () => {
-  expect(masked('`say: x` {say: y} "z"').quotes.map(({ code }) => code)).toEqual([true, true, false]);
+  expect(mask('`say: x` {say: y} "z"').quotes.map(({ code }) => code)).toEqual([true, true, false]);
 });
 
 it('masks only the quotes that the caller names', () => {
-  expect(masked(`'a' "b" {c}`, ['"'])).toMatchObject({ words: `'a' ${mark(0)} {c}`, quotes: [{ text: 'b' }] });
+  expect(mask(`'a' "b" {c}`, ['"'])).toMatchObject({ words: `'a' ${mark(0)} {c}`, quotes: [{ text: 'b' }] });
 });
 
 it('restores a masked text, whatever it consists of', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('"', "'", '`', '{', '}', '\\', 'a', ' ', '\n', '\u201c', '\u201d', '1') }), (text) => {
-      const { words, quotes } = masked(text);
+      const { words, quotes } = mask(text);
       expect(unmask(words, quotes, true)).toBe(text);
     }),
   );
 });
 
 it('finds the quote of a single mark, and none in other words', () => {
-  const { words, quotes } = masked('"x"');
+  const { words, quotes } = mask('"x"');
   expect(quoteAt(words, quotes)?.text).toBe('x');
   expect(quoteAt(`${words} y`, quotes)).toBeUndefined();
 });

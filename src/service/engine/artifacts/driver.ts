@@ -50,7 +50,7 @@ async function generate(engine: HasClock, trx: Queries, job: JobRow, artifact: A
   const page = base === undefined ? emptyPage : (JSON.parse(base.spec) as PageSpec);
   const outcome = await composePage(trx, artifact, generation, page);
   await releaseJob(trx, job, { status: outcome.status === 'asking' ? 'parked' : 'done' });
-  const reply = (content: string, extras?: MessageExtras) => answer(engine, trx, artifact, content, extras);
+  const reply = (content: string, details?: MessageDetails) => answer(engine, trx, artifact, content, details);
   switch (outcome.status) {
     case 'failed':
       await reply(outcome.error, { message: { type: 'error' } });
@@ -82,7 +82,7 @@ async function fail(engine: HasClock, trx: Queries, job: JobRow, artifact: Artif
   return change(engine, trx, artifact, { status: 'failed', generation: null });
 }
 
-interface MessageExtras {
+interface MessageDetails {
   message?: unknown;
   revisionId?: string;
 }
@@ -92,7 +92,7 @@ async function answer(
   trx: Queries,
   artifact: ArtifactRow,
   content: string,
-  { message, revisionId }: MessageExtras = {},
+  { message, revisionId }: MessageDetails = {},
 ): Promise<void> {
   await insertArtifactMessage(trx, {
     id: newId(),

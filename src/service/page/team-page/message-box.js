@@ -42,9 +42,9 @@ export class MessageBox {
     );
   }
 
-  /** @param {import('./types.d.ts').Run} run @param {boolean} asks */
-  show(run, asks) {
-    this.element.hidden = asks || run.status === 'failed' || !this.#app.session.hasScope('runs:write');
+  /** @param {import('./types.d.ts').Run} run @param {boolean} isAsking */
+  show(run, isAsking) {
+    this.element.hidden = isAsking || run.status === 'failed' || !this.#app.session.hasScope('runs:write');
     const hint =
       run.status === 'completed'
         ? 'This starts another turn.'

@@ -27,13 +27,13 @@ const usualSkillsFolder = '.agents/skills';
  */
 export async function placeInstructions(sandbox: Sandbox, definition: AgentDefinition): Promise<string | undefined> {
   const { instructions, skills } = definition;
-  const known = placesOf(definition);
-  const skillsFolder = known?.skills ?? usualSkillsFolder;
-  const text = known === undefined ? undefined : await fileText(sandbox, known, instructions);
-  if (known !== undefined && text !== undefined) await write(sandbox, known.file, text);
+  const places = placesOf(definition);
+  const skillsFolder = places?.skills ?? usualSkillsFolder;
+  const text = places === undefined ? undefined : await fileText(sandbox, places, instructions);
+  if (places !== undefined && text !== undefined) await write(sandbox, places.file, text);
   for (const [name, files] of Object.entries(skills))
     for (const [file, text] of Object.entries(files)) await write(sandbox, path.posix.join(skillsFolder, name, file), text);
-  if (known !== undefined) return undefined;
+  if (places !== undefined) return undefined;
   const home = await sandbox.privateFolder(homeFolder);
   const parts = [
     ...(instructions === undefined ? [] : [`<instructions>\n${instructions.trim()}\n</instructions>`]),

@@ -57,7 +57,7 @@ function timedHolds() {
     clock.advance(milliseconds);
     await settle();
   };
-  return { clock, logged: logEntries, file, holds, open, elapse };
+  return { clock, logEntries, file, holds, open, elapse };
 }
 
 const unknownHold = { status: 404, error: 'backup_hold_not_found' };
@@ -82,7 +82,7 @@ describe('a backup hold', () => {
   });
 
   it('excludes others until it has ended, and reports its time', async () => {
-    const { clock, holds, file, logged, open } = timedHolds();
+    const { clock, holds, file, logEntries, open } = timedHolds();
     const hold = await holds.acquire();
     expect(hold).toMatchObject({ createdAt: clock.now(), expiresAt: clock.now() + 30_000, holds: 'everything', runsWaited: true });
     expect([file.isHeld, await open()]).toEqual([true, []]);
@@ -90,18 +90,18 @@ describe('a backup hold', () => {
     await holds.release(hold.id);
     expect([file.isHeld, await open()]).toEqual([false, ['runs', 'removals']]);
     expect((await holds.acquire()).id).not.toBe(hold.id);
-    expect(logged).toEqual(['info: backup started', 'info: backup ended', 'info: backup started']);
+    expect(logEntries).toEqual(['info: backup started', 'info: backup ended', 'info: backup started']);
   });
 
   it('begins when everything that was in progress has ended', async () => {
     const { holds, file } = timedHolds();
     for (const name of ['removals', 'runs'] as const) {
-      const finished = new Signal();
-      void holds[name].run(undefined, () => finished.opened);
+      const finishSignal = new Signal();
+      void holds[name].run(undefined, () => finishSignal.opened);
       const pendingHold = holds.acquire();
       await settle();
       expect(file.isHeld).toBe(false);
-      finished.open();
+      finishSignal.open();
       await holds.release((await pendingHold).id);
     }
   });
@@ -145,13 +145,13 @@ describe('a backup hold', () => {
     file.release = () => releaseSignal.opened;
     const prolongation = holds.prolong(id, 'files');
     let isReleased = false;
-    const released = holds.release(id).then(() => {
+    const releasePromise = holds.release(id).then(() => {
       isReleased = true;
     });
     expect(await open()).toEqual(['runs']);
     expect(isReleased).toBe(false);
     releaseSignal.open();
-    await Promise.all([prolongation, released]);
+    await Promise.all([prolongation, releasePromise]);
     expect(await open()).toEqual(['runs', 'removals']);
   });
 
@@ -168,7 +168,7 @@ describe('a backup hold', () => {
 
 describe('a backup hold that is not extended', () => {
   it('lets runs continue after 15 seconds, and ends after 30', async () => {
-    const { holds, file, logged, open, elapse } = timedHolds();
+    const { holds, file, logEntries, open, elapse } = timedHolds();
     const hold = await holds.acquire();
     await elapse(14_999);
     expect([hold.runsWaited, await open()]).toEqual([true, []]);
@@ -179,7 +179,7 @@ describe('a backup hold that is not extended', () => {
     await elapse(1);
     expect([file.isHeld, await open()]).toEqual([false, ['runs', 'removals']]);
     await expect(holds.prolong(hold.id, 'files')).rejects.toMatchObject(unknownHold);
-    expect(logged).toEqual(['info: backup started', 'warn: a backup was abandoned: its hold was not extended']);
+    expect(logEntries).toEqual(['info: backup started', 'warn: a backup was abandoned: its hold was not extended']);
   });
 
   it('of files, too, ends 30 seconds after it was extended, and its runs have waited', async () => {
@@ -195,33 +195,33 @@ describe('a backup hold that is not extended', () => {
   });
 
   it('reports that the database could not be let go', async () => {
-    const { holds, file, logged, open, elapse } = timedHolds();
+    const { holds, file, logEntries, open, elapse } = timedHolds();
     await holds.acquire();
     file.release = () => Promise.reject(new Error('EIO'));
     await elapse(30_000);
-    expect(logged.at(-1)).toBe('error: a backup could not be ended');
+    expect(logEntries.at(-1)).toBe('error: a backup could not be ended');
     expect(await open()).toEqual(['runs', 'removals']);
   });
 
   it('does not end the next one, which ends by itself', async () => {
-    const { holds, logged, open, elapse } = timedHolds();
+    const { holds, logEntries, open, elapse } = timedHolds();
     await holds.release((await holds.acquire()).id);
     await elapse(20_000);
     const { id } = await holds.acquire();
     await elapse(14_000);
     expect(await open()).toEqual([]);
-    expect(logged.every((line) => line.startsWith('info'))).toBe(true);
+    expect(logEntries.every((line) => line.startsWith('info'))).toBe(true);
     await elapse(16_000);
     expect(await open()).toEqual(['runs', 'removals']);
     await expect(holds.release(id)).rejects.toMatchObject(unknownHold);
   });
 
   it('lasts when the service ends, and nothing is logged', async () => {
-    const { holds, file, logged, elapse } = timedHolds();
+    const { holds, file, logEntries, elapse } = timedHolds();
     await holds.acquire();
     holds.close();
     await elapse(60_000);
-    expect([file.isHeld, logged]).toEqual([true, ['info: backup started']]);
+    expect([file.isHeld, logEntries]).toEqual([true, ['info: backup started']]);
   });
 });
 
@@ -250,15 +250,15 @@ describe('a gate', () => {
   it('can be closed again, and waits again', async () => {
     const gate = new Gate();
     for (let round = 0; round < 2; round++) {
-      const finished = new Signal();
-      void gate.run(undefined, () => finished.opened);
+      const finishSignal = new Signal();
+      void gate.run(undefined, () => finishSignal.opened);
       let isClosed = false;
       const closing = gate.close().then(() => {
         isClosed = true;
       });
       await settle();
       expect(isClosed).toBe(false);
-      finished.open();
+      finishSignal.open();
       await runPromptly(() => closing);
       gate.open();
     }

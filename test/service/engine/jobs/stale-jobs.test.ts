@@ -15,13 +15,13 @@ import { jobKinds } from '../../../../src/service/store/jobs/kinds.ts';
 import { Receiver } from '../../../support/webhook-receiver.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { claimedJob, closeEngine, idleEngine } from '../../helpers/engine.ts';
-import { fillable, type Owned, withEverything } from '../../helpers/everything.ts';
+import { fillable, type OwnedIds, withEverything } from '../../helpers/everything.ts';
 import { allRows } from '../../helpers/rows.ts';
 import { testRuntime } from '../../helpers/runtime.ts';
 
 const clock = new ManualClock();
 let engine: StartableEngine;
-let ownedIds: Owned;
+let ownedIds: OwnedIds;
 let receiver: Receiver;
 
 beforeAll(async () => {
@@ -127,9 +127,9 @@ it('a worker that lost the job of an endpoint sends each event once at most', as
   const [, lose] = losses[0] as (typeof losses)[number];
   const staleJob = await claimedJob(engine, jobKinds.deliver, subject());
   await lose(staleJob);
-  receiver.received.length = 0;
+  receiver.deliveries.length = 0;
   await deliverJob.run(engine, staleJob, new AbortController().signal);
-  const sentIds = receiver.received.map(({ headers }) => headers['webhook-id']);
+  const sentIds = receiver.deliveries.map(({ headers }) => headers['webhook-id']);
   expect(sentIds).not.toEqual([]);
   expect(sentIds).toEqual([...new Set(sentIds)]);
 });

@@ -23,7 +23,7 @@ async function workshop() {
     store,
     clock,
     worker,
-    logged: logEntries,
+    logEntries,
     job: (subjectId: string) => enqueueJob(store, { kind: 'k', subjectId, dueAt: clock.now() }),
   };
 }
@@ -111,7 +111,7 @@ it('starts a resumed job only when its stopped handler has ended, and can then s
 });
 
 it('leaves a job whose handler fails because of an abort unchanged, and does not report it', async () => {
-  const { store, worker, logged, job } = await workshop();
+  const { store, worker, logEntries, job } = await workshop();
   const startGate = new Gate();
   const run: Run = async (_, __, signal) => {
     startGate.open();
@@ -123,7 +123,7 @@ it('leaves a job whose handler fails because of an abort unchanged, and does not
   await startGate.opened;
   const claimedRow = await row();
   await worker.close(10_000);
-  expect([await row(), logged]).toEqual([claimedRow, []]);
+  expect([await row(), logEntries]).toEqual([claimedRow, []]);
 });
 
 it('aborts a job that was being claimed when the worker was closed, and waits for its end', async () => {
@@ -251,13 +251,13 @@ describe('does not claim its own running jobs again when the process is frozen p
     const { store, clock, worker, job } = shop;
     const [startGate, finish, endGate] = [new Gate(), new Gate(), new Gate()];
     let startCount = 0;
-    const released: boolean[] = [];
+    const releaseResults: boolean[] = [];
     const otherJobs = await extraJobs(shop);
     const run: Run = async (_, job) => {
       startCount += 1;
       startGate.open();
       await finish.opened;
-      released.push(await releaseJob(store, job, { status: 'done' }));
+      releaseResults.push(await releaseJob(store, job, { status: 'done' }));
       endGate.open();
     };
     await job('s');
@@ -270,7 +270,7 @@ describe('does not claim its own running jobs again when the process is frozen p
       await until(() => clock.sleeps === 3);
       finish.open();
       await endGate.opened;
-      return { begins: startCount, released };
+      return { startCount, released: releaseResults };
     };
     return { clock, outcome };
   }

@@ -94,14 +94,14 @@ describe('questions', () => {
   });
 
   it('list every problem of an answer', () => {
-    const listed = (): unknown => {
+    const listAnswers = (): unknown => {
       try {
         return readAnswer(requestWith(singleChoice, free), { approved: true, reason: 'x', answers: { 'Colour?': 'Green', 'How?': 'y' } });
       } catch (error) {
         return error;
       }
     };
-    expect(listed()).toMatchObject({
+    expect(listAnswers()).toMatchObject({
       message:
         'The answer does not fit the request: approved must be left out: this request asks questions; ' +
         'reason must be left out: this request asks questions; "How?" is not one of the questions; they are: "Colour?", "Why?"; ' +

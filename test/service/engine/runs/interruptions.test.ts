@@ -5,7 +5,7 @@ import { crashImage } from '../../helpers/crash.ts';
 import { type Api, config, startApi } from '../../helpers/service.ts';
 
 /** A service in which steps with slow templates take an hour, and the interruptions that its runtime learns about. */
-async function slowService(dataDirectory?: string): Promise<{ api: Api; reported: Promise<number> }> {
+async function slowService(dataDirectory?: string): Promise<{ api: Api; report: Promise<number> }> {
   const script = createScriptRuntime({ pool: new RenderPool(), limits: { step: 3_600_000, pass: 3_600_000 } });
   let onBegin: (interruptions: number) => void = () => undefined;
   const interruptionReport = new Promise<number>((resolve) => {
@@ -20,7 +20,7 @@ async function slowService(dataDirectory?: string): Promise<{ api: Api; reported
       },
     },
   ];
-  return { api: await startApi({ runtimes, ...(dataDirectory === undefined ? {} : { dataDirectory }) }), reported: interruptionReport };
+  return { api: await startApi({ runtimes, ...(dataDirectory === undefined ? {} : { dataDirectory }) }), report: interruptionReport };
 }
 
 const slowTemplate = "{{ message | split: '' | where_exp: 'x', 'message contains x' | size }}";
@@ -44,13 +44,13 @@ async function inSlowStep(api: Api, runId: string): Promise<void> {
 
 describe('a step during which the service ends', () => {
   it('fails after five times in a row', async () => {
-    let { api, reported } = await slowService();
+    let { api, report } = await slowService();
     const runId = await startedRun(api);
-    const interruptions = [await reported];
+    const interruptions = [await report];
     await inSlowStep(api, runId);
     for (let time = 1; time <= 5; time++) {
-      ({ api, reported } = await slowService(await crashImage(api)));
-      interruptions.push(await reported);
+      ({ api, report } = await slowService(await crashImage(api)));
+      interruptions.push(await report);
     }
     // The first one is counted from where the run was taken over.
     expect(interruptions).toEqual([0, 1, 2, 3, 4, 5]);
@@ -59,14 +59,14 @@ describe('a step during which the service ends', () => {
   });
 
   it('does not fail if the service was stopped properly each time', async () => {
-    let { api, reported } = await slowService();
+    let { api, report } = await slowService();
     const runId = await startedRun(api);
-    await reported;
+    await report;
     await inSlowStep(api, runId);
     for (let time = 1; time <= 6; time++) {
       await api.service.close();
-      ({ api, reported } = await slowService(api.dataDirectory));
-      expect(await reported).toBe(0);
+      ({ api, report } = await slowService(api.dataDirectory));
+      expect(await report).toBe(0);
     }
     await api.ok('stopRun', { params: { run_id: runId } });
     await api.until(runId, 'interrupted');

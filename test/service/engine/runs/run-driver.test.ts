@@ -28,7 +28,7 @@ async function pendingRun(behaviour: Behaviour) {
   const { id } = await startRun(engine, { teamId: api.service.teamId, agentId, source: 'api' });
   const controller = new AbortController();
   return {
-    ...{ engine, clock, id, logged: logEntries, controller },
+    ...{ engine, clock, id, logEntries, controller },
     run: async (): Promise<RunRow> => (await runById(engine.store, id)) as RunRow,
     job: () =>
       engine.store
@@ -75,10 +75,10 @@ describe('a run', () => {
 
   it('does not end because of trouble of the host', async () => {
     const diskFullError = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write' });
-    const { execute, run, job, logged } = await pendingRun(() => Promise.reject(diskFullError));
+    const { execute, run, job, logEntries } = await pendingRun(() => Promise.reject(diskFullError));
     await expect(execute()).rejects.toBe(diskFullError);
     expect(await run()).toMatchObject({ status: 'running', error: null });
-    expect([(await job()).status, logged]).toEqual(['running', []]);
+    expect([(await job()).status, logEntries]).toEqual(['running', []]);
   });
 
   it.each([
@@ -108,7 +108,7 @@ describe('an execution that is aborted', () => {
     const next = await claimJob(execution.engine.store, 'run', { owner: 'next', now: execution.clock.now(), lease: 1_000 });
     expect(next).toMatchObject({ subject_id: execution.id, wasInterrupted: false });
     expect(await execution.engine.store.selectFrom('journal').select('step').execute()).toEqual([]);
-    expect(execution.logged).toEqual([]);
+    expect(execution.logEntries).toEqual([]);
   });
 
   it.each(['stopped', 'lost'] as const)('because its job was %s leaves the job unchanged', async (reason) => {
@@ -119,7 +119,7 @@ describe('an execution that is aborted', () => {
     await execution.execute();
     expect(await execution.run()).toMatchObject({ status: 'running', error: null });
     expect(await execution.job()).toMatchObject({ status: 'running', owner: 'this' });
-    expect(execution.logged).toEqual([]);
+    expect(execution.logEntries).toEqual([]);
   });
 
   it('because another worker has the run is not reported as a failure of its runtime', async () => {
@@ -130,7 +130,7 @@ describe('an execution that is aborted', () => {
     });
     await execution.execute();
     expect(await execution.run()).toMatchObject({ status: 'running', error: null });
-    expect(execution.logged).toEqual([]);
+    expect(execution.logEntries).toEqual([]);
   });
 });
 

@@ -86,15 +86,15 @@ describe('runs that have ended', () => {
     const api = await startApi({ clock, runRetention: 10 * day, behaviours: { work } });
     const first = await api.run('work');
     await api.until(first.id, 'completed');
-    const { run: shared } = await api.ok('startRun', {
+    const { run: sharedRun } = await api.ok('startRun', {
       body: { agent_id: first.agent_id as string, sandbox_id: first.sandbox_id as string },
     });
-    await api.until(shared.id, 'completed');
+    await api.until(sharedRun.id, 'completed');
     clock.advance(9 * day);
     await api.ok('postRunMessage', { params: { run_id: first.id }, body: { message: 'Once more' } });
     await api.until(first.id, 'completed');
     clock.advance(day);
-    await untilGone(api, clock, shared.id);
+    await untilGone(api, clock, sharedRun.id);
     expect(await statusOf(api, first.id)).toBe(200);
     expect((await api.ok('listRunSandboxFiles', { params: { run_id: first.id } })).data.entries).toMatchObject([{ name: 'note.txt' }]);
     clock.advance(9 * day);
@@ -124,10 +124,10 @@ describe('runs that have ended', () => {
     const run = await api.run('work');
     await api.until(run.id, 'completed');
     await api.service.close();
-    const restarted = await startApi({ clock, dataDirectory: api.dataDirectory, behaviours: { work } });
+    const secondApi = await startApi({ clock, dataDirectory: api.dataDirectory, behaviours: { work } });
     clock.advance(10_000 * day);
-    expect((await restarted.ok('listRuns')).total).toBe(1);
-    await restarted.service.close();
+    expect((await secondApi.ok('listRuns')).total).toBe(1);
+    await secondApi.service.close();
     const restartedApi = await startApi({ clock, dataDirectory: api.dataDirectory, runRetention: 90 * day, behaviours: { work } });
     await untilGone(restartedApi, clock, run.id);
   });
@@ -154,7 +154,9 @@ describe('runs that have ended', () => {
     });
     const hash = secretHash((answer.body as { access_token: string }).access_token);
     await first.service.close();
-    const leftovers = ['files', 'sandboxes'].map((room) => join(first.dataDirectory, room, '00000000-0000-4000-8000-000000000000.removed'));
+    const leftovers = ['files', 'sandboxes'].map((folder) =>
+      join(first.dataDirectory, folder, '00000000-0000-4000-8000-000000000000.removed'),
+    );
     for (const folder of leftovers) await mkdir(folder, { recursive: true });
     leftovers.push(join(first.dataDirectory, 'sandboxes', '00000000-0000-4000-8000-000000000001.unnamed'));
     await writeFile(leftovers.at(-1) as string, 'of a form');

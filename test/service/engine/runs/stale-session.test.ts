@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { RunLostError, type RunSession } from '../../../../src/service/engine/runs/run-session.ts';
 import { failureOf } from '../../../client/harness.ts';
 import { png } from '../../../support/png.ts';
-import { type Executing, startExecution } from '../../helpers/execution.ts';
+import { type Execution, startExecution } from '../../helpers/execution.ts';
 import { allRows } from '../../helpers/rows.ts';
 
 const picture = { name: 'a.png', mimeType: 'image/png', bytes: png(1, 1, [1, 2, 3]) };
@@ -39,7 +39,7 @@ const writes: [string, (session: RunSession) => Promise<unknown>][] = [
   ['a pause', (session) => session.finish({ status: 'sleeping', until: 1 })],
 ];
 
-const losses: [string, (run: Executing) => Promise<unknown>][] = [
+const losses: [string, (run: Execution) => Promise<unknown>][] = [
   ['its job was claimed by another worker', ({ takeOver }) => takeOver()],
   ['its job was revoked', ({ db }) => sql`update jobs set status = 'done', owner = null, epoch = epoch + 1`.execute(db)],
   ['its job is due again', ({ db }) => sql`update jobs set status = 'queued', owner = null`.execute(db)],

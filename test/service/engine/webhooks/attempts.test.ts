@@ -21,7 +21,7 @@ async function causeEvent(service: Api): Promise<void> {
   await service.until(run.id, 'completed');
 }
 
-const attempted = ({ attempt_count }: WebhookDelivery): boolean => attempt_count > 0;
+const wasAttempted = ({ attempt_count }: WebhookDelivery): boolean => attempt_count > 0;
 const state = async (service: Api) => (await service.ok('listTeamWebhooks')).webhooks[0];
 
 describe('a subscription that is disabled during an attempt', () => {
@@ -36,7 +36,7 @@ describe('a subscription that is disabled during an attempt', () => {
     await hook.count(1);
     await service.ok('updateTeamWebhook', { params, body: { enabled: false } });
     response?.writeHead(status).end();
-    const after = await delivery(service, attempted);
+    const after = await delivery(service, wasAttempted);
     const { attempts } = (await service.ok('getWebhookDelivery', { params: { deliveryId: after.id } })).delivery;
     return { after, attempts, webhook: await state(service) };
   }
@@ -77,13 +77,13 @@ describe('the URL of a single run', () => {
     for (const response of responses) response.writeHead(410).end();
     const listDeliveries = () => deliveries(service, { limit: 100 });
     while ((await listDeliveries()).some(({ status }) => status === 'pending')) await new Promise((resolve) => setImmediate(resolve));
-    while ((await listDeliveries()).filter(attempted).length < 4) await new Promise((resolve) => setImmediate(resolve));
+    while ((await listDeliveries()).filter(wasAttempted).length < 4) await new Promise((resolve) => setImmediate(resolve));
     const endedDeliveries = await listDeliveries();
     expect(endedDeliveries).toHaveLength(12);
     expect(endedDeliveries.filter(({ status }) => status === 'failed')).toMatchObject([{ attempt_count: 1, last_status_code: 410 }]);
     const cancelledDeliveries = endedDeliveries.filter(({ status, attempt_count }) => status === 'cancelled' && attempt_count === 0);
     expect(new Set(cancelledDeliveries.map(({ last_error }) => last_error))).toEqual(new Set(['the receiver answered 410 (gone)']));
-    expect([cancelledDeliveries.length, hook.received.length]).toEqual([8, 4]);
+    expect([cancelledDeliveries.length, hook.deliveries.length]).toEqual([8, 4]);
   });
 });
 
@@ -92,7 +92,7 @@ describe('a receiver that is overloaded', () => {
     const { hook, clock, service } = await subscribe();
     hook.answer = (response) => response.writeHead(status).end();
     await causeEvent(service);
-    const first = await delivery(service, attempted);
+    const first = await delivery(service, wasAttempted);
     expect(Date.parse(first.next_attempt_at as string) - clock.now()).toBe(minute);
     await causeEvent(service);
     expect(await delivery(service, ({ id }) => id !== first.id)).toMatchObject({
@@ -105,7 +105,7 @@ describe('a receiver that is overloaded', () => {
     const { hook, clock, service } = await subscribe();
     hook.answer = (response) => response.writeHead(503).end();
     await causeEvent(service);
-    const first = await delivery(service, attempted);
+    const first = await delivery(service, wasAttempted);
     expect(Date.parse(first.next_attempt_at as string) - clock.now()).toBe(5_000);
   });
 });
@@ -115,7 +115,7 @@ describe('a subscription', () => {
     const { hook, clock, service, params } = await subscribe();
     hook.answer = (response) => response.writeHead(500).end();
     await causeEvent(service);
-    await delivery(service, attempted);
+    await delivery(service, wasAttempted);
     const failingState = { status: 'failing', failing_since: new Date(clock.now()).toISOString() };
     expect(await state(service)).toMatchObject(failingState);
     await service.ok('updateTeamWebhook', { params, body: { url: hook.url, description: 'the same' } });
@@ -129,7 +129,7 @@ describe('a subscription', () => {
     hook.answer = (response) => response.writeHead(500).end();
     const startedAt = clock.now();
     await causeEvent(service);
-    await nextAttempt(service, clock, await delivery(service, attempted));
+    await nextAttempt(service, clock, await delivery(service, wasAttempted));
     expect(clock.now()).toBeGreaterThan(startedAt);
     expect(await state(service)).toMatchObject({ failing_since: new Date(startedAt).toISOString() });
   });
@@ -141,7 +141,7 @@ describe('a pending delivery that is resent', () => {
     hook.answer = (response) => response.writeHead(500).end();
     const wait = ({ next_attempt_at }: WebhookDelivery) => Date.parse(next_attempt_at as string) - clock.now();
     await causeEvent(service);
-    const first = await delivery(service, attempted);
+    const first = await delivery(service, wasAttempted);
     await service.ok('resendWebhookDelivery', { params: { deliveryId: first.id } });
     const second = await delivery(service, ({ attempt_count }) => attempt_count === 2);
     expect([wait(first), wait(second)]).toEqual([5_000, 5 * minute]);

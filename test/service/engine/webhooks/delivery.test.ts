@@ -30,7 +30,7 @@ async function causeEvent(service: Api): Promise<void> {
   await service.until(run.id, 'completed');
 }
 
-const attempted = ({ attempt_count }: WebhookDelivery): boolean => attempt_count > 0;
+const wasAttempted = ({ attempt_count }: WebhookDelivery): boolean => attempt_count > 0;
 
 const detail = async (service: Api, { id }: WebhookDelivery) =>
   (await service.ok('getWebhookDelivery', { params: { deliveryId: id } })).delivery;
@@ -44,8 +44,8 @@ describe('a delivery that fails', () => {
     const { clock, service } = await subscribe(hook.url);
     const { secret } = await service.ok('getTeamWebhookSecret');
     await causeEvent(service);
-    let attemptedDelivery = await delivery(service, attempted);
-    verifyWithLibrary(secret, hook.received[0] as never);
+    let attemptedDelivery = await delivery(service, wasAttempted);
+    verifyWithLibrary(secret, hook.deliveries[0] as never);
     attemptedDelivery = await nextAttempt(service, clock, attemptedDelivery);
     attemptedDelivery = await nextAttempt(service, clock, attemptedDelivery);
     expect(attemptedDelivery).toMatchObject({
@@ -55,9 +55,9 @@ describe('a delivery that fails', () => {
       last_error: null,
       next_attempt_at: null,
     });
-    const values = (name: string) => new Set(hook.received.map(({ headers }) => headers[name])).size;
+    const values = (name: string) => new Set(hook.deliveries.map(({ headers }) => headers[name])).size;
     expect([values('webhook-id'), values('webhook-timestamp'), values('webhook-signature')]).toEqual([1, 3, 3]);
-    expect(new Set(hook.received.map(({ body }) => body.toString())).size).toBe(1);
+    expect(new Set(hook.deliveries.map(({ body }) => body.toString())).size).toBe(1);
     const { attempts } = await detail(service, attemptedDelivery);
     expect(attempts.map(({ number, status_code }) => [number, status_code])).toEqual([
       [1, 500],
@@ -65,7 +65,7 @@ describe('a delivery that fails', () => {
       [3, 200],
     ]);
     for (const [index, { started_at }] of attempts.entries())
-      expect(hook.received[index]?.headers['webhook-timestamp']).toBe(String(Math.floor(Date.parse(started_at) / 1_000)));
+      expect(hook.deliveries[index]?.headers['webhook-timestamp']).toBe(String(Math.floor(Date.parse(started_at) / 1_000)));
   });
 
   it('is abandoned after ten attempts over three days', async () => {
@@ -74,7 +74,7 @@ describe('a delivery that fails', () => {
     const { clock, service } = await subscribe(hook.url);
     const startedAt = clock.now();
     await causeEvent(service);
-    let attemptedDelivery = await delivery(service, attempted);
+    let attemptedDelivery = await delivery(service, wasAttempted);
     expect(wait(attemptedDelivery, startedAt)).toBe(5_000);
     while (attemptedDelivery.status === 'pending') attemptedDelivery = await nextAttempt(service, clock, attemptedDelivery);
     expect(attemptedDelivery).toMatchObject({
@@ -84,7 +84,7 @@ describe('a delivery that fails', () => {
       completed_at: expect.any(String),
     });
     expect(clock.now() - startedAt).toBeGreaterThan(3 * day);
-    expect(hook.received).toHaveLength(10);
+    expect(hook.deliveries).toHaveLength(10);
   });
 });
 
@@ -105,11 +105,11 @@ describe('a receiver', () => {
     hook.answer = (response) => response.writeHead(status, { location: otherReceiver.url }).end();
     const { service } = await subscribe(hook.url);
     await causeEvent(service);
-    const attemptedDelivery = await delivery(service, attempted);
+    const attemptedDelivery = await delivery(service, wasAttempted);
     expect(attemptedDelivery).toMatchObject({ status: good ? 'delivered' : 'pending', last_status_code: status });
     if (!good) expect(attemptedDelivery.last_error).toContain(`answered ${status}`);
     if (status === 301) expect(attemptedDelivery.last_error).toContain('redirects are not followed');
-    expect(otherReceiver.received).toEqual([]);
+    expect(otherReceiver.deliveries).toEqual([]);
   });
 
   it('that is slow has up to 15 seconds', async () => {
@@ -123,7 +123,7 @@ describe('a receiver', () => {
     await hook.count(1);
     clock.advance(14_900);
     release?.();
-    const slowDelivery = await delivery(service, attempted);
+    const slowDelivery = await delivery(service, wasAttempted);
     expect(slowDelivery.status).toBe('delivered');
     const [first] = (await detail(service, slowDelivery)).attempts;
     expect(first?.duration_ms).toBe(14_900);
@@ -131,7 +131,7 @@ describe('a receiver', () => {
     await causeEvent(service);
     await hook.count(2);
     clock.advance(15_000);
-    const lateDelivery = await delivery(service, attempted);
+    const lateDelivery = await delivery(service, wasAttempted);
     expect(lateDelivery).toMatchObject({ status: 'pending', last_status_code: null, last_error: 'no response within 15 s' });
   });
 
@@ -146,7 +146,7 @@ describe('a receiver', () => {
     };
     const { service } = await subscribe(hook.url);
     await causeEvent(service);
-    const attemptedDelivery = await delivery(service, attempted);
+    const attemptedDelivery = await delivery(service, wasAttempted);
     expect(attemptedDelivery.status).toBe('delivered');
     expect((await detail(service, attemptedDelivery)).attempts[0]?.response_body).toBe('x'.repeat(2_048));
   });
@@ -165,7 +165,7 @@ describe('a receiver', () => {
     afterTest(raw.close);
     const { service } = await subscribe(raw.url);
     await causeEvent(service);
-    const attemptedDelivery = await delivery(service, attempted);
+    const attemptedDelivery = await delivery(service, wasAttempted);
     expect(attemptedDelivery).toMatchObject({ status: 'pending', last_status_code: null });
     expect(attemptedDelivery.last_error).toMatch(reason);
   });
@@ -175,7 +175,7 @@ describe('a receiver', () => {
     await hook.close();
     const { service } = await subscribe(hook.url);
     await causeEvent(service);
-    expect((await delivery(service, attempted)).last_error).toBe('the connection was refused');
+    expect((await delivery(service, wasAttempted)).last_error).toBe('the connection was refused');
   });
 
   it('that asks for time gets it, for all pending and new deliveries', async () => {
@@ -183,14 +183,14 @@ describe('a receiver', () => {
     hook.answer = (response, number) => response.writeHead(number === 1 ? 429 : 200, { 'retry-after': '600' }).end();
     const { clock, service } = await subscribe(hook.url);
     await causeEvent(service);
-    const first = await delivery(service, attempted);
+    const first = await delivery(service, wasAttempted);
     expect(wait(first, clock.now())).toBe(600_000);
     await causeEvent(service);
     const second = await delivery(service, ({ id }) => id !== first.id);
     expect(second).toMatchObject({ attempt_count: 0, next_attempt_at: first.next_attempt_at });
     await nextAttempt(service, clock, first);
     await delivery(service, ({ status }) => status === 'delivered');
-    expect(hook.received).toHaveLength(3);
+    expect(hook.deliveries).toHaveLength(3);
   });
 
   it('that is gone has its subscription disabled, which is an event for the other subscriptions', async () => {
@@ -208,7 +208,7 @@ describe('a receiver', () => {
     expect(ownDelivery).toMatchObject({ status: 'failed', last_status_code: 410 });
     await causeEvent(service);
     expect(await deliveries(service, { subscription_id: webhook.id })).toHaveLength(1);
-    expect(goneReceiver.received).toHaveLength(1);
+    expect(goneReceiver.deliveries).toHaveLength(1);
   });
 
   it('of a single run that is gone gets no further events of it', async () => {
@@ -234,7 +234,7 @@ describe('an endpoint that keeps failing', () => {
 
     const failThrough = async (): Promise<void> => {
       await causeEvent(service);
-      let attemptedDelivery = await delivery(service, attempted);
+      let attemptedDelivery = await delivery(service, wasAttempted);
       while (attemptedDelivery.status === 'pending') attemptedDelivery = await nextAttempt(service, clock, attemptedDelivery);
     };
     await failThrough();
@@ -250,14 +250,14 @@ describe('an endpoint that keeps failing', () => {
     expect((await state())?.enabled).toBe(true);
     clock.advance(3 * day);
     await causeEvent(service);
-    await delivery(service, attempted);
+    await delivery(service, wasAttempted);
     const disabledState = await state();
     expect(disabledState).toMatchObject({ enabled: false, status: 'disabled', disabled_at: expect.any(String) });
     expect(disabledState?.disabled_reason).toMatch(/no attempt has succeeded since/);
-    const before = hook.received.length;
+    const before = hook.deliveries.length;
     await causeEvent(service);
     expect(await deliveries(service, { status: 'pending' })).toEqual([]);
-    expect(hook.received).toHaveLength(before);
+    expect(hook.deliveries).toHaveLength(before);
 
     status = 200;
     await service.ok('updateTeamWebhook', { params, body: { enabled: true } });
@@ -286,7 +286,7 @@ describe('endpoints', () => {
     while ((await pending()) > 1) await new Promise((resolve) => setImmediate(resolve));
     release?.();
     while ((await pending()) > 0) await new Promise((resolve) => setImmediate(resolve));
-    expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(60);
+    expect(new Set(hook.deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(60);
   });
 
   it('that hang do not delay the others, and get four requests at a time', async () => {
@@ -297,7 +297,7 @@ describe('endpoints', () => {
     for (let number = 0; number < 12; number++) await causeEvent(service);
     // The clock stands still, so this would never end if one had to wait for the deadline of another.
     await healthyReceiver.count(12);
-    expect(deadReceiver.received).toHaveLength(4);
+    expect(deadReceiver.deliveries).toHaveLength(4);
   });
 
   it('get everything, however much there is', async () => {
@@ -307,7 +307,7 @@ describe('endpoints', () => {
     await Promise.all(Array.from({ length: 40 }, () => service.ok('startRun', { body: { agent_id: agentId } })));
     await hook.count(80);
     while ((await service.ok('listWebhookDeliveries', { query: { status: 'delivered', limit: 1 } })).total < 80);
-    expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(80);
+    expect(new Set(hook.deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(80);
   });
 });
 
@@ -323,7 +323,7 @@ describe('the secret', () => {
     clock.advance(1_000);
     await causeEvent(service);
     await hook.count(2);
-    expect(hook.received.map(({ headers }) => headers['webhook-signature']?.split(' ').length)).toEqual([2, 1]);
+    expect(hook.deliveries.map(({ headers }) => headers['webhook-signature']?.split(' ').length)).toEqual([2, 1]);
     expect((await service.ok('getTeamWebhookSecret')).previous_expires_at).toBeNull();
     // After the overlap, a rotation is no longer a conflict.
     await service.ok('rotateTeamWebhookSecret');
@@ -354,7 +354,7 @@ describe('an address', () => {
     const hook = await receiver();
     const { service } = await subscribe(url.replace('PORT', new URL(hook.url).port));
     await causeEvent(service);
-    expect((await delivery(service, attempted)).status).toBe('delivered');
+    expect((await delivery(service, wasAttempted)).status).toBe('delivered');
   });
 
   it('is checked when it is dialled, so a name that starts to resolve to another address is refused', async () => {
@@ -362,13 +362,13 @@ describe('an address', () => {
     const lookup = lookupOf([['127.0.0.1'], ['169.254.169.254']]);
     const { service } = await subscribe(hook.url.replace('127.0.0.1', 'rebind.test'), { webhooks: { random, lookup } });
     await causeEvent(service);
-    const attemptedDelivery = await delivery(service, attempted);
+    const attemptedDelivery = await delivery(service, wasAttempted);
     expect(attemptedDelivery).toMatchObject({
       status: 'pending',
       last_status_code: null,
       last_error: 'webhooks may not be sent to rebind.test',
     });
-    expect(hook.received).toEqual([]);
+    expect(hook.deliveries).toEqual([]);
   });
 
   it('is one of those that were checked if a name has several', async () => {
@@ -376,15 +376,15 @@ describe('an address', () => {
     const lookup = lookupOf([['10.0.0.1', '127.0.0.1', 'fe80::1']]);
     const { service } = await subscribe(hook.url.replace('127.0.0.1', 'many.test'), { webhooks: { random, lookup } });
     await causeEvent(service);
-    expect((await delivery(service, attempted)).status).toBe('delivered');
-    expect(hook.received[0]?.headers.host).toMatch(/^many\.test:/);
+    expect((await delivery(service, wasAttempted)).status).toBe('delivered');
+    expect(hook.deliveries[0]?.headers.host).toMatch(/^many\.test:/);
   });
 
   it('of a name that cannot be resolved is looked up again later', async () => {
     const lookup: Lookup = (_, __, callback) => callback(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []);
     const { service } = await subscribe('http://nowhere.test/', { webhooks: { random, lookup } });
     await causeEvent(service);
-    expect((await delivery(service, attempted)).last_error).toBe('the host name could not be found');
+    expect((await delivery(service, wasAttempted)).last_error).toBe('the host name could not be found');
   });
 
   it('that the operator has allowed is dialled', async () => {
@@ -414,14 +414,14 @@ describe('a service that ends', () => {
     await causeEvent(service);
     await causeEvent(service);
     await hook.count(2);
-    await delivery(service, attempted);
+    await delivery(service, wasAttempted);
     // A copy of the data while the first attempt is in progress is what a killed process leaves behind.
     const dataDirectory = await temporaryDirectory();
     await cp(service.dataDirectory, join(dataDirectory, 'copy'), { recursive: true });
     const restartedApi = await startApi({ dataDirectory: join(dataDirectory, 'copy') });
     await hook.count(3);
-    const [, , third] = hook.received;
-    expect(third?.headers['webhook-id']).toBe(hook.received[0]?.headers['webhook-id']);
+    const [, , third] = hook.deliveries;
+    expect(third?.headers['webhook-id']).toBe(hook.deliveries[0]?.headers['webhook-id']);
     await delivery(restartedApi, ({ status }) => status === 'delivered', { subscription_id: webhook.id });
     while ((await deliveries(restartedApi, { status: 'delivered' })).length < 2);
   });

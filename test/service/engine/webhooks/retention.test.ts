@@ -82,5 +82,5 @@ it.each([
   await execute(engine, deliverJob, 'of a');
   const rows = await engine.store.selectFrom('deliveries').select(['status', 'last_error', 'attempt_count']).execute();
   expect(rows).toEqual(Array(3).fill({ status: 'cancelled', last_error: reason, attempt_count: 0 }));
-  expect(hook.received).toEqual([]);
+  expect(hook.deliveries).toEqual([]);
 });

@@ -28,19 +28,21 @@ async function sentTwice(answer: (execution: number) => Answer) {
     });
   const [first, second] = [await send(), await send()];
   const storedNames = (await store.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
-  return { first, second, stored: storedNames, isReplayed: second.headers['Idempotency-Replayed'] === 'true' };
+  return { first, second, storedNames, isReplayed: second.headers['Idempotency-Replayed'] === 'true' };
 }
 
 describe('a request that is sent twice with its key', () => {
   it.each([201, 404, 409])('is executed once when it is answered %i', async (status) => {
-    const { first, second, stored, isReplayed } = await sentTwice((execution) => jsonAnswer(status, { execution }, { Location: '/x' }));
+    const { first, second, storedNames, isReplayed } = await sentTwice((execution) =>
+      jsonAnswer(status, { execution }, { Location: '/x' }),
+    );
     expect([second.status, second.body, second.headers.Location]).toEqual([status, first.body, '/x']);
-    expect([isReplayed, stored]).toEqual([true, ['1']]);
+    expect([isReplayed, storedNames]).toEqual([true, ['1']]);
   });
 
   it.each([500, 503])('is executed again, and nothing remains of the first time, when that is answered %i', async (status) => {
-    const { first, second, stored, isReplayed } = await sentTwice((execution) => jsonAnswer(execution === 1 ? status : 201, {}));
-    expect([first.status, second.status, isReplayed, stored]).toEqual([status, 201, false, ['2']]);
+    const { first, second, storedNames, isReplayed } = await sentTwice((execution) => jsonAnswer(execution === 1 ? status : 201, {}));
+    expect([first.status, second.status, isReplayed, storedNames]).toEqual([status, 201, false, ['2']]);
   });
 
   it('is answered without a Location, and without a type, if it was so the first time', async () => {
@@ -54,7 +56,7 @@ describe('a request that is sent twice with its key', () => {
     ['the first status of redirects', () => jsonAnswer(300, {})],
     ['a stream', (): Answer => ({ status: 200, headers: {}, body: Readable.from(['a']) })],
   ])('is executed again, with both changes, when it is answered with %s', async (_, answer) => {
-    const { first, second, stored, isReplayed } = await sentTwice(answer);
-    expect([first.status, second.status, isReplayed, stored]).toEqual([answer().status, answer().status, false, ['1', '2']]);
+    const { first, second, storedNames, isReplayed } = await sentTwice(answer);
+    expect([first.status, second.status, isReplayed, storedNames]).toEqual([answer().status, answer().status, false, ['1', '2']]);
   });
 });

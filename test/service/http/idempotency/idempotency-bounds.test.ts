@@ -8,13 +8,13 @@ const day = 24 * 60 * 60 * 1_000;
 const isReplayed = (answer: Answer) => answer.headers['idempotency-replayed'] === 'true';
 const failure = (answer: Answer) => [answer.status, (answer.body as { error?: string }).error];
 
-const bounded = (idempotencyBounds: IdempotencyBounds, clock = new ManualClock()) => startApi({ clock, idempotencyBounds });
+const startBounded = (idempotencyBounds: IdempotencyBounds, clock = new ManualClock()) => startApi({ clock, idempotencyBounds });
 const create = (api: Api, key: string, name = key) => api.call('createAgent', { body: { name }, headers: { 'idempotency-key': key } });
 
 describe('a credential that has stored as many keys as it may', () => {
   it('gets 503 for a new key until the first one expires, and stored responses are still replayed', async () => {
     const clock = new ManualClock();
-    const api = await bounded({ records: 2, bytes: 1e9 }, clock);
+    const api = await startBounded({ records: 2, bytes: 1e9 }, clock);
     expect((await create(api, 'a')).status).toBe(201);
     clock.advance(60_000);
     expect((await create(api, 'b')).status).toBe(201);
@@ -32,7 +32,7 @@ describe('a credential that has stored as many keys as it may', () => {
   });
 
   it('does not prevent other credentials from storing keys', async () => {
-    const api = await bounded({ records: 1, bytes: 1e9 });
+    const api = await startBounded({ records: 1, bytes: 1e9 });
     const otherApi = await api.withToken();
     await create(api, 'a');
     expect(failure(await create(api, 'b'))).toEqual([503, 'idempotency_store_full']);
@@ -40,7 +40,7 @@ describe('a credential that has stored as many keys as it may', () => {
   });
 
   it('is also limited by the size of the stored responses', async () => {
-    const api = await bounded({ records: 1_000, bytes: 2_000 });
+    const api = await startBounded({ records: 1_000, bytes: 2_000 });
     let storedCount = 0;
     while ((await create(api, `k${storedCount}`, `${'x'.repeat(200)}${storedCount}`)).status === 201) storedCount += 1;
     expect(storedCount).toBeGreaterThan(1);
@@ -50,7 +50,7 @@ describe('a credential that has stored as many keys as it may', () => {
 
   it('is recognised after a restart', async () => {
     const clock = new ManualClock();
-    const api = await bounded({ records: 1, bytes: 1e9 }, clock);
+    const api = await startBounded({ records: 1, bytes: 1e9 }, clock);
     await create(api, 'a');
     await api.service.close();
     const restartedApi = await startApi({ clock, idempotencyBounds: { records: 1, bytes: 1e9 }, dataDirectory: api.dataDirectory });

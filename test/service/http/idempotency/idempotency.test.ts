@@ -19,7 +19,7 @@ async function createAgent(api: Api, body: string, headers: Record<string, strin
   });
 }
 
-const named = (name: string) => JSON.stringify({ name });
+const bodyWith = (name: string) => JSON.stringify({ name });
 const isReplayed = (answer: Answer) => answer.headers['idempotency-replayed'] === 'true';
 const codeOf = (answer: Answer) => (answer.body as { error?: string }).error;
 
@@ -30,8 +30,8 @@ async function countAgents(api: Api): Promise<number> {
 describe('a key that is used again', () => {
   it('replays the same bytes without executing the request', async () => {
     const api = await startApi();
-    const first = await createAgent(api, named('A'));
-    const second = await createAgent(api, named('A'));
+    const first = await createAgent(api, bodyWith('A'));
+    const second = await createAgent(api, bodyWith('A'));
     expect([first.status, second.status]).toEqual([201, 201]);
     expect(second.text).toBe(first.text);
     expect([isReplayed(first), isReplayed(second)]).toEqual([false, true]);
@@ -41,26 +41,26 @@ describe('a key that is used again', () => {
 
   it('is rejected for any other request, even for other bytes of the same JSON', async () => {
     const api = await startApi();
-    await createAgent(api, named('A'));
+    await createAgent(api, bodyWith('A'));
     const otherAnswers = [
-      await createAgent(api, named('B')),
+      await createAgent(api, bodyWith('B')),
       await createAgent(api, '{"name": "A"}'),
-      await createAgent(api, named('A'), { 'content-type': 'text/plain' }),
+      await createAgent(api, bodyWith('A'), { 'content-type': 'text/plain' }),
       await api.send('POST', `/v2/teams/${api.service.teamId}/agents?x=1`, {
         headers: { 'content-type': 'application/json', 'idempotency-key': 'k1' },
-        body: named('A'),
+        body: bodyWith('A'),
       }),
       await api.send('POST', '/v2/sandboxes', { headers: { 'idempotency-key': 'k1' } }),
       await api.send('DELETE', `/v2/agents/${api.service.teamId}`, { headers: { 'idempotency-key': 'k1' } }),
     ];
     for (const otherAnswer of otherAnswers) expect([otherAnswer.status, codeOf(otherAnswer)]).toEqual([400, 'idempotency_key_reused']);
-    expect(isReplayed(await createAgent(api, named('A')))).toBe(true);
+    expect(isReplayed(await createAgent(api, bodyWith('A')))).toBe(true);
     expect(await countAgents(api)).toBe(1);
   });
 
   it('ignores parameters of the content type, percent-encoding, and the order of the query', async () => {
     const api = await startApi();
-    const agent = await createAgent(api, named('A'));
+    const agent = await createAgent(api, bodyWith('A'));
     const path = `/v2/agents/${(agent.body as { agent: { id: string } }).agent.id}`;
     const patch = (url: string, type: string) =>
       api.send('PATCH', url, { headers: { 'content-type': type, 'idempotency-key': 'k2' }, body: '{}' });
@@ -70,7 +70,7 @@ describe('a key that is used again', () => {
 
   it('executes one of many simultaneous requests', async () => {
     const api = await startApi();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => createAgent(api, named('A'))));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => createAgent(api, bodyWith('A'))));
     const executions = answers.filter((answer) => answer.status === 201 && !isReplayed(answer));
     expect(executions).toHaveLength(1);
     for (const answer of answers) {
@@ -85,8 +85,8 @@ describe('a key that is used again', () => {
     for (const [key, body, status] of [
       ['a', '{}', 400],
       ['b', '{', 400],
-      ['c', named('Taken'), 201],
-      ['d', named('Taken'), 409],
+      ['c', bodyWith('Taken'), 201],
+      ['d', bodyWith('Taken'), 409],
     ] as const) {
       const first = await createAgent(api, body, { 'idempotency-key': key });
       const second = await createAgent(api, body, { 'idempotency-key': key });
@@ -100,11 +100,11 @@ describe('a key that is used again', () => {
   it('expires 24 hours after the first request, and replays do not extend that', async () => {
     const clock = new ManualClock();
     const api = await startApi({ clock });
-    await createAgent(api, named('A'));
+    await createAgent(api, bodyWith('A'));
     clock.advance(day - 1_000);
-    expect(isReplayed(await createAgent(api, named('A')))).toBe(true);
+    expect(isReplayed(await createAgent(api, bodyWith('A')))).toBe(true);
     clock.advance(2_000);
-    const lateAnswer = await createAgent(api, named('A'));
+    const lateAnswer = await createAgent(api, bodyWith('A'));
     expect([lateAnswer.status, codeOf(lateAnswer), isReplayed(lateAnswer)]).toEqual([409, 'agent_name_taken', false]);
   });
 
@@ -134,9 +134,9 @@ describe('a key that is used again', () => {
   it('replays with a current date and current limits, and without headers of the connection', async () => {
     const clock = new ManualClock();
     const api = await startApi({ clock });
-    const first = await createAgent(api, named('A'));
+    const first = await createAgent(api, bodyWith('A'));
     clock.advance(5_000);
-    const second = await createAgent(api, named('A'));
+    const second = await createAgent(api, bodyWith('A'));
     expect(second.headers.date).not.toBe(first.headers.date);
     expect(Number(second.headers['ratelimit-remaining'])).toBe(Number(first.headers['ratelimit-remaining']) - 1);
     expect(second.headers['content-type']).toBe(first.headers['content-type']);
@@ -164,7 +164,7 @@ describe('the owner of a key', () => {
     const create = (token: string) =>
       api.send('POST', `/v2/teams/${teamId}/agents`, {
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' },
-        body: named('A'),
+        body: bodyWith('A'),
       });
     expect([(await create('a')).status, isReplayed(await create('b'))]).toEqual([201, true]);
     const otherAnswer = await create('c');
@@ -179,21 +179,21 @@ describe('what is never stored under a key', () => {
   it('failures that occur before keys are looked up', async () => {
     const clock = new ManualClock();
     const api = await startApi({ clock, rateLimit: { limit: 1, windowSeconds: 10 } });
-    expect((await createAgent(api, named('A'), { authorization: 'Bearer wrong' })).status).toBe(401);
-    expect((await createAgent(api, named('A'), { origin: 'https://evil.test' })).status).toBe(403);
-    expect((await createAgent(api, named('A'), { 'idempotency-key': 'two words' })).status).toBe(400);
-    expect((await createAgent(api, named('A'))).status).toBe(429);
+    expect((await createAgent(api, bodyWith('A'), { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await createAgent(api, bodyWith('A'), { origin: 'https://evil.test' })).status).toBe(403);
+    expect((await createAgent(api, bodyWith('A'), { 'idempotency-key': 'two words' })).status).toBe(400);
+    expect((await createAgent(api, bodyWith('A'))).status).toBe(429);
     clock.advance(10_000);
-    const creation = await createAgent(api, named('A'));
+    const creation = await createAgent(api, bodyWith('A'));
     expect([creation.status, isReplayed(creation)]).toEqual([201, false]);
   });
 
   it('requests with a malformed key', async () => {
     const api = await startApi();
     for (const key of ['', 'é', 'x'.repeat(256)])
-      expect((await createAgent(api, named('A'), { 'idempotency-key': key }).catch(() => ({ status: 400 }))).status).toBe(400);
-    expect((await createAgent(api, named('A'), { 'idempotency-key': '"quoted"' })).status).toBe(201);
-    expect((await createAgent(api, named('B'), { 'idempotency-key': 'x'.repeat(255) })).status).toBe(201);
+      expect((await createAgent(api, bodyWith('A'), { 'idempotency-key': key }).catch(() => ({ status: 400 }))).status).toBe(400);
+    expect((await createAgent(api, bodyWith('A'), { 'idempotency-key': '"quoted"' })).status).toBe(201);
+    expect((await createAgent(api, bodyWith('B'), { 'idempotency-key': 'x'.repeat(255) })).status).toBe(201);
     const duplicateAnswer = await rawPost(api, ['Idempotency-Key: a', 'idempotency-key: a']);
     expect(duplicateAnswer).toContain('400 Bad Request');
     expect(duplicateAnswer).toContain('invalid_idempotency_key');
@@ -204,10 +204,10 @@ describe('what is never stored under a key', () => {
 it('a handler continues after its client has left, and a retry gets the response', async () => {
   const api = await startApi();
   const socket = connect(api.service.port, '127.0.0.1');
-  await new Promise<void>((resolve) => socket.write(head(api, ['Idempotency-Key: k1'], named('A')), () => resolve()));
+  await new Promise<void>((resolve) => socket.write(head(api, ['Idempotency-Key: k1'], bodyWith('A')), () => resolve()));
   socket.destroy();
-  let answer = await createAgent(api, named('A'));
-  while (codeOf(answer) === 'idempotency_in_progress') answer = await createAgent(api, named('A'));
+  let answer = await createAgent(api, bodyWith('A'));
+  while (codeOf(answer) === 'idempotency_in_progress') answer = await createAgent(api, bodyWith('A'));
   expect(answer.status).toBe(201);
   expect(await countAgents(api)).toBe(1);
 });
@@ -227,7 +227,7 @@ const head = (api: Api, headers: string[], body: string) =>
 
 async function rawPost(api: Api, headers: string[]): Promise<string> {
   const socket = connect(api.service.port, '127.0.0.1');
-  socket.end(head(api, headers, named('Raw')));
+  socket.end(head(api, headers, bodyWith('Raw')));
   let text = '';
   for await (const chunk of socket) text += String(chunk);
   return text;

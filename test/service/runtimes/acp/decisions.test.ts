@@ -65,8 +65,8 @@ describe('the mode of a session', () => {
     [modes('default', 'default', 'yolo'), { mode: 'default', asks: true }],
     [modes('agent', 'read-only', 'agent', 'full-access'), { mode: 'read-only', asks: true, change: { by: 'mode' } }],
     [modes('auto', 'auto', 'turbo'), { mode: 'auto', asks: false }],
-  ])('is the strictest that the agent offers: %j', (offered, choice) => {
-    expect(chooseMode(offered, undefined)).toEqual(choice);
+  ])('is the strictest that the agent offers: %j', (offeredModes, choice) => {
+    expect(chooseMode(offeredModes, undefined)).toEqual(choice);
   });
 
   it('is the one that is known to ask most, if this version of the agent offers it', () => {

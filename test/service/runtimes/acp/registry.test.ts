@@ -45,11 +45,11 @@ describe('the registry of agents', () => {
     const manifest = readFileSync(path.join(import.meta.dirname, '../../../agents/package.json'), 'utf8');
     const { dependencies, optionalDependencies } = JSON.parse(manifest) as Record<string, Record<string, string>>;
     const pins: Record<string, string | undefined> = { ...dependencies, 'opencode-ai': optionalDependencies?.['opencode-linux-x64'] };
-    const pinned = acpRegistry().agents.flatMap(({ distribution: { npx }, version }) =>
+    const pinnedPackages = acpRegistry().agents.flatMap(({ distribution: { npx }, version }) =>
       npx !== undefined && npx.package in pins ? [[version, pins[npx.package]]] : [],
     );
-    expect(pinned).toHaveLength(4);
-    for (const [version, pin] of pinned) expect(version).toBe(pin);
+    expect(pinnedPackages).toHaveLength(4);
+    for (const [version, pin] of pinnedPackages) expect(version).toBe(pin);
   });
 
   it('claims to know how an agent is made to ask only if that was observed, or says that it is unknown', () => {

@@ -118,7 +118,7 @@ describeWithChromium('browse', () => {
     expect(await drive(host)).toEqual({ status: 'completed' });
     // After the pause, in another browser: the same page, reloaded, with its cookie.
     expect(host.texts).toEqual([`Welcome one+two at ${site.url}/account`, 'who=ada']);
-    expect(host.committed.find(({ step }) => step === '1-browse')?.result).toEqual({
+    expect(host.transactions.find(({ step }) => step === '1-browse')?.result).toEqual({
       result: {
         url: `${site.url}/account`,
         title: 'Account',
@@ -130,7 +130,7 @@ describeWithChromium('browse', () => {
       },
     });
     expect(await content('downloads/_.._re port.csv')).toBe('a,b\n1,2\n');
-    expect(JSON.stringify([host.events, host.committed])).not.toContain('sesame');
+    expect(JSON.stringify([host.events, host.transactions])).not.toContain('sesame');
 
     const first = shots(host).slice(0, 7);
     expect(first.map(({ action, input }) => [action, input?.selector ?? input?.caption ?? input?.address, input?.title])).toEqual([
@@ -307,6 +307,6 @@ describeWithChromium('browse', () => {
       if (events.some(({ id }) => id === '1-browse:2:call')) setImmediate(() => stop.abort(new Error('stopped')));
     };
     await expect(scriptRuntime.advance(testHost)).rejects.toThrow('stopped');
-    expect(testHost.committed).toEqual([]);
+    expect(testHost.transactions).toEqual([]);
   });
 });

@@ -160,13 +160,17 @@ describe('steps about cases', () => {
     const steps = '- if: case.data.amount == 120\n  complete_case: done\n- say: after';
     const first = host(steps, { case: aCase });
     await drive(first);
-    const begun = first.committed.filter(({ step }) => step === '1-complete_case:case');
+    const begun = first.transactions.filter(({ step }) => step === '1-complete_case:case');
     expect(begun).toHaveLength(1);
     // The condition was decided when the step started, whatever the case contains now.
-    const secondTestHost = host(steps, { case: { ...aCase, data: '{"amount": 1}' }, committed: begun, emitted: first.events.slice(0, 1) });
+    const secondTestHost = host(steps, {
+      case: { ...aCase, data: '{"amount": 1}' },
+      transactions: begun,
+      emittedEvents: first.events.slice(0, 1),
+    });
     expect(await drive(secondTestHost)).toEqual({ status: 'completed' });
     expect(secondTestHost.actions).toEqual([]);
-    expect(secondTestHost.committed.map(({ step }) => step)).toEqual(['1-complete_case:case', '1-complete_case', '2-say']);
+    expect(secondTestHost.transactions.map(({ step }) => step)).toEqual(['1-complete_case:case', '1-complete_case', '2-say']);
   });
 
   it('determine the queues that a procedure adds cases to', () => {

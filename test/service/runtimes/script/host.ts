@@ -29,7 +29,7 @@ export async function testSandbox(): Promise<TestSandbox> {
 }
 
 /** One transaction of the journal. */
-export interface Committed {
+export interface JournalTransaction {
   step: string;
   result: unknown;
   events: RuntimeEvent[];
@@ -45,8 +45,8 @@ export interface TestHostOptions {
   /** Rejects every memory file. */
   refusal?: Error;
   /** What an earlier, interrupted attempt stored. */
-  committed?: Committed[];
-  emitted?: RuntimeEvent[];
+  transactions?: JournalTransaction[];
+  emittedEvents?: RuntimeEvent[];
   now?: number;
   signal?: AbortSignal;
   case?: RunCase;
@@ -67,13 +67,13 @@ export class TestHost implements RunHost {
   /** Only agents that are processes call tools. */
   readonly tools = undefined as never;
   readonly answers: Record<string, HumanAnswer>;
-  readonly committed: Committed[];
+  readonly transactions: JournalTransaction[];
   /** In the form in which the engine stores them: in order, each ID once. */
   readonly events: RuntimeEvent[] = [];
   readonly case: RunCase | undefined;
   readonly actions: CaseAction[] = [];
   agentSession: AgentSession | undefined;
-  readonly #acts: (action: CaseAction) => unknown;
+  readonly #act: (action: CaseAction) => unknown;
   now: number;
   readonly clock;
   readonly files: Map<string, string>;
@@ -87,19 +87,19 @@ export class TestHost implements RunHost {
     this.browsing = { policy: 'on', searchPath: process.env.PATH ?? '', ...options.browsing };
     this.signal = options.signal ?? new AbortController().signal;
     this.case = options.case;
-    this.#acts = options.acts ?? (() => ({ status: 'done' }));
+    this.#act = options.acts ?? (() => ({ status: 'done' }));
     this.answers = { ...options.answers };
     this.files = new Map(Object.entries(options.memory ?? {}));
     this.#refusal = options.refusal;
-    this.committed = [...(options.committed ?? [])];
+    this.transactions = [...(options.transactions ?? [])];
     this.now = options.now ?? 1_000_000;
     this.clock = { now: () => this.now, sleep: () => Promise.reject(new Error('a runtime does not wait itself')) };
-    this.#store(options.emitted ?? []);
+    this.#store(options.emittedEvents ?? []);
   }
 
   get journal(): ReadonlyMap<string, unknown> {
     // Through JSON, like a database.
-    return new Map(this.committed.map(({ step, result }) => [step, JSON.parse(JSON.stringify(result ?? null)) as unknown]));
+    return new Map(this.transactions.map(({ step, result }) => [step, JSON.parse(JSON.stringify(result ?? null)) as unknown]));
   }
 
   answer(step: string): HumanAnswer | undefined {
@@ -117,8 +117,8 @@ export class TestHost implements RunHost {
   async commit(step: string, result: unknown, events: RuntimeEvent[] = [], remember?: MemoryWrite): Promise<void> {
     if (remember && this.#refusal) throw this.#refusal;
     if (remember) this.files.set(remember.path, (remember.append ? (this.files.get(remember.path) ?? '') : '') + remember.content);
-    if (this.committed.some((commit) => commit.step === step)) throw new Error(`${step} was committed twice`);
-    this.committed.push({ step, result, events });
+    if (this.transactions.some((commit) => commit.step === step)) throw new Error(`${step} was committed twice`);
+    this.transactions.push({ step, result, events });
     this.#store(events);
   }
 
@@ -138,7 +138,7 @@ export class TestHost implements RunHost {
   }
 
   async act(step: string, action: CaseAction): Promise<unknown> {
-    const result = this.#acts(action);
+    const result = this.#act(action);
     this.actions.push(action);
     await this.commit(step, result);
     return result;

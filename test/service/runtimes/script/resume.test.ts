@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { HumanAnswer } from '../../../../src/service/runtimes/runtime.ts';
-import { type Committed, drive, TestHost, type TestSandbox, testSandbox } from './host.ts';
+import { drive, type JournalTransaction, TestHost, type TestSandbox, testSandbox } from './host.ts';
 
 let place: TestSandbox;
 beforeEach(async () => {
@@ -36,18 +36,18 @@ it('produces the same events and outcome from every point at which a run can be 
   const outcome = await drive(wholeHost);
   expect(outcome).toEqual({ status: 'completed' });
   expect(wholeHost.texts).toEqual(['Reading Hello', '2 lines, 3 rows', 'paid', 'No more: enough']);
-  const keys = wholeHost.committed.map(({ step }) => step);
+  const keys = wholeHost.transactions.map(({ step }) => step);
   expect(new Set(keys).size).toBe(keys.length);
 
-  for (let count = 0; count <= wholeHost.committed.length; count++) {
-    const commits = wholeHost.committed.slice(0, count);
+  for (let count = 0; count <= wholeHost.transactions.length; count++) {
+    const commits = wholeHost.transactions.slice(0, count);
     const storedCount = countStored(wholeHost, commits);
     // Interrupted right after the commit, or after the next event had also become visible.
     for (const visible of [storedCount, storedCount + 1]) {
       const resumedHost = new TestHost(procedure, place.sandbox, {
         answers,
-        committed: commits,
-        emitted: wholeHost.events.slice(0, visible),
+        transactions: commits,
+        emittedEvents: wholeHost.events.slice(0, visible),
         now: 5_000_000,
       });
       expect(await drive(resumedHost)).toEqual(outcome);
@@ -58,10 +58,10 @@ it('produces the same events and outcome from every point at which a run can be 
 });
 
 /** The number of events after these steps were committed. */
-const countStored = (host: TestHost, commits: readonly Committed[]): number =>
+const countStored = (host: TestHost, commits: readonly JournalTransaction[]): number =>
   Math.max(0, ...commits.flatMap(({ events }) => events).map((event) => host.events.indexOf(event) + 1));
 
-const withoutTimes = (host: TestHost) => host.committed.filter(({ step }) => !step.endsWith(':until'));
+const withoutTimes = (host: TestHost) => host.transactions.filter(({ step }) => !step.endsWith(':until'));
 
 it('does not execute a journalled command again', async () => {
   const text =

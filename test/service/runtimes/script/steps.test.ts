@@ -19,7 +19,7 @@ async function run(lines: string[], options: TestHostOptions = {}) {
   const testHost = host(lines, options);
   return { host: testHost, outcome: await drive(testHost) };
 }
-const approved = (isApproved: boolean, reason?: string): HumanAnswer => ({
+const approval = (isApproved: boolean, reason?: string): HumanAnswer => ({
   type: 'approval',
   approved: isApproved,
   ...(reason ? { reason } : {}),
@@ -37,7 +37,7 @@ describe('say', () => {
     );
     expect(outcome).toEqual({ status: 'completed' });
     expect(host.events).toEqual([{ kind: 'text', id: '1-say', text: 'Ada on run 7 (run-1): TWO of one+two of 2' }]);
-    expect(host.committed.map(({ step }) => step)).toEqual(['1-say']);
+    expect(host.transactions.map(({ step }) => step)).toEqual(['1-say']);
   });
 
   it('reads an empty message if there are no messages', async () => {
@@ -263,7 +263,7 @@ describe('approve', () => {
       step: '1-approve',
       request: { type: 'approval', title: 'Pay Hello?', description: 'All of it' },
     });
-    const { host, outcome } = await decide(approved(true));
+    const { host, outcome } = await decide(approval(true));
     expect(outcome.status).toBe('completed');
     expect(host.texts).toEqual(['true']);
   });
@@ -277,7 +277,7 @@ describe('approve', () => {
     ['{ say: Well., fail: "Denied, {{ answers.pay }}" }', { status: 'failed', error: 'Denied, false' }, ['Well.']],
     ['{ fail: Denied }', { status: 'failed', error: 'Denied' }, []],
   ])('when denied with on_deny %s', async (onDeny, outcome, texts) => {
-    const result = await decide(approved(false, 'too much'), onDeny);
+    const result = await decide(approval(false, 'too much'), onDeny);
     expect(result.outcome).toEqual(outcome);
     expect(result.host.texts).toEqual(texts);
     expect(await scriptRuntime.advance(result.host)).toEqual(outcome);
@@ -335,7 +335,7 @@ describe('sleep, fail and if', () => {
     expect(await scriptRuntime.advance(testHost)).toEqual({ status: 'sleeping', until: 1_060_000 });
     testHost.now += 30_000;
     expect(await scriptRuntime.advance(testHost)).toEqual({ status: 'completed' });
-    expect(testHost.committed.map(({ step }) => step)).toEqual(['1-sleep:until', '1-sleep', '2-say']);
+    expect(testHost.transactions.map(({ step }) => step)).toEqual(['1-sleep:until', '1-sleep', '2-say']);
   });
 
   it('fails with its error', async () => {
@@ -352,7 +352,7 @@ describe('sleep, fail and if', () => {
     ]);
     expect(outcome.status).toBe('completed');
     expect(host.texts).toEqual(['<>', 'yes it is']);
-    expect(host.committed.slice(0, 3)).toMatchObject([
+    expect(host.transactions.slice(0, 3)).toMatchObject([
       { step: '1-ask', result: { skipped: true } },
       { step: '2-exec' },
       { step: '3-fail', result: { skipped: true } },
@@ -394,7 +394,7 @@ describe('remember', () => {
     );
     expect(outcome).toEqual({ status: 'completed' });
     expect(host.texts).toEqual(['before![old.md][notes/Hello.md]']);
-    expect(host.committed.map(({ step }) => step)).toEqual(['1-remember', '2-say']);
+    expect(host.transactions.map(({ step }) => step)).toEqual(['1-remember', '2-say']);
   });
 
   it('fails the run with the reason when the memory rejects the file', async () => {

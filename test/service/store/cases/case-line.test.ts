@@ -71,8 +71,8 @@ it('takes cases in the order that sorting all of them would give', async () => {
           row.postponed_to !== null && row.postponed_to > now ? [row.postponed_to] : [],
         );
         expect(await nextPostponed(db, queueId, now)).toBe(stillPostponed.sort()[0]);
-        const delegated = new Set(waitingCases.flatMap((row) => row.delegated_agent_id ?? []));
-        expect(await delegatedAgents(db, queueId)).toEqual([...delegated].sort());
+        const delegatedIds = new Set(waitingCases.flatMap((row) => row.delegated_agent_id ?? []));
+        expect(await delegatedAgents(db, queueId)).toEqual([...delegatedIds].sort());
         if (next === undefined || expected === undefined) continue;
         if (postponeAgain === null) {
           waitingCases.splice(waitingCases.indexOf(expected), 1);

@@ -142,17 +142,17 @@ describe('the file', () => {
     const { db } = await openStore();
     const resumeGate = new Gate();
     const sync = await heldDisk(resumeGate);
-    let acknowledged = false;
+    let isAcknowledged = false;
     const pendingWrite = db
       .insertInto('settings')
       .values({ name: 'a', value: '' })
       .execute()
       .then(() => {
-        acknowledged = true;
+        isAcknowledged = true;
       });
     while (sync.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-    expect(acknowledged).toBe(false);
+    expect(isAcknowledged).toBe(false);
     resumeGate.open();
     await pendingWrite;
     expect(sync).toHaveBeenCalledOnce();

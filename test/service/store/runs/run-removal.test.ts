@@ -17,7 +17,7 @@ beforeEach(async () => {
   await sql`insert into queues (id, team_id, name, created_at, updated_at) values ('q', 't', 'Queue', '', '')`.execute(db);
 });
 
-interface Given {
+interface RunSettings {
   status?: string;
   completedAt?: string | null;
   sandbox?: string;
@@ -26,7 +26,7 @@ interface Given {
 /** A run of July with this number, which is also its ID. */
 async function run(
   number: number,
-  { status = 'completed', completedAt = '2026-07-10', sandbox = `s${number}` }: Given = {},
+  { status = 'completed', completedAt = '2026-07-10', sandbox = `s${number}` }: RunSettings = {},
 ): Promise<string> {
   const id = `r${number}`;
   await sql`insert or ignore into sandboxes (id, team_id, created_at) values (${sandbox}, 't', '')`.execute(db);

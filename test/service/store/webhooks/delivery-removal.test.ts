@@ -19,7 +19,7 @@ beforeEach(async () => {
   for (const team of ['t', 'other']) await sql`insert into teams (id, name, created_at) values (${team}, ${team}, '')`.execute(db);
 });
 
-interface Given {
+interface DeliverySettings {
   event?: string;
   team?: string;
   subscription?: string;
@@ -28,7 +28,7 @@ interface Given {
 }
 
 /** A delivery with this number, and one attempt. */
-async function delivery(seq: number, { event = `e${seq}`, team = 't', subscription, completedAt }: Given = {}): Promise<void> {
+async function delivery(seq: number, { event = `e${seq}`, team = 't', subscription, completedAt }: DeliverySettings = {}): Promise<void> {
   const id = `${team}${seq}`;
   await sql`insert or ignore into events (id, team_id, kind, payload, created_at) values (${event}, ${team}, 'run.completed', '{}', '')`.execute(
     db,

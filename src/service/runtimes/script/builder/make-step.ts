@@ -45,31 +45,31 @@ export function makeStep({ draft, statement, asker }: Search, step: StepDraft): 
           ...(options === undefined ? {} : { options: options.map((label) => ({ label })) }),
           ...(step.multiSelect ? { multi_select: true } : {}),
         };
-        return { ...idFrom(subject), ...supportedExtras(kind, extraFields), questions: [question] };
+        return { ...idFrom(subject), ...supportedFields(kind, extraFields), questions: [question] };
       }
       case 'approve':
-        return { ...idFrom(subject), title: subject, ...supportedExtras(kind, extraFields) };
+        return { ...idFrom(subject), title: subject, ...supportedFields(kind, extraFields) };
       case 'exec':
-        return { ...id, run: subject, ...supportedExtras(kind, extraFields) };
+        return { ...id, run: subject, ...supportedFields(kind, extraFields) };
       case 'write':
       case 'remember':
         return { path: subject, content: step.content ?? asker.text(statement, `what should ${subject} contain?`) };
       case 'tool':
-        return { ...id, name: subject, ...supportedExtras(kind, extraFields) };
+        return { ...id, name: subject, ...supportedFields(kind, extraFields) };
       case 'browse':
-        return { ...id, url: subject, ...supportedExtras(kind, extraFields) };
+        return { ...id, url: subject, ...supportedFields(kind, extraFields) };
       case 'screenshot':
-        return { ...id, path: subject, ...supportedExtras(kind, extraFields) };
+        return { ...id, path: subject, ...supportedFields(kind, extraFields) };
     }
   };
   return { ...(step.condition === undefined ? {} : { if: step.condition }), [kind]: payload() };
 }
 
 /** The extra keys that a step of this kind can have. */
-function supportedExtras(kind: StepKind, extras: Record<string, string>): Record<string, string> {
+function supportedFields(kind: StepKind, fields: Record<string, string>): Record<string, string> {
   const properties = (stepSchemas[kind] as { properties?: Record<string, unknown> }).properties ?? {};
-  const keys = Object.keys(properties).filter((key) => Object.hasOwn(extras, key));
-  return Object.fromEntries(keys.map((key) => [key, extras[key] as string]));
+  const keys = Object.keys(properties).filter((key) => Object.hasOwn(fields, key));
+  return Object.fromEntries(keys.map((key) => [key, fields[key] as string]));
 }
 
 /** `Pay 3 invoices?` -> `pay_3_invoices`, with a number appended if that ID is taken. */

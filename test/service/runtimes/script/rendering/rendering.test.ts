@@ -82,13 +82,13 @@ describe('templates that take long', () => {
 
   it('have a time limit for all templates of a step, and one for all steps', async () => {
     const limits: number[] = [];
-    const measured: Pick<RenderPool, 'render'> = {
+    const measuringPool: Pick<RenderPool, 'render'> = {
       render: async (_, { limit }) => {
         limits.push(limit);
         return { values: {}, duration: 3_000 };
       },
     };
-    const rendering = new PassRendering(measured, {
+    const rendering = new PassRendering(measuringPool, {
       limits: { step: 5_000, pass: 10_000 },
       lane: 'a',
       signal: new AbortController().signal,
@@ -155,14 +155,14 @@ describe('a thread', () => {
   it('produces the same results as this one', async () => {
     const files = new Map([['notes.txt', 'first\nsecond']]);
     const parts = {
-      said: text('{{ agent.name }}: {{ message | split: " " | reverse | join: " " }}'),
+      greeting: text('{{ agent.name }}: {{ message | split: " " | reverse | join: " " }}'),
       whole: value({
         a: '{{ steps.b.list }}',
         b: ['{{ answers.pay }}', '{{ run.number | plus: 1 }}'],
         c: null,
         d: '{{ messages | size }}',
       }),
-      kept: texts({ list: ['{{ run.number }}'], count: 3 }),
+      listed: texts({ list: ['{{ run.number }}'], count: 3 }),
       yes: condition('answers.pay and message contains "good"'),
       no: condition('answers.who == "c"'),
       none: text(undefined),
@@ -227,8 +227,8 @@ describe('what is rendered in this thread', () => {
     expect(isCheap(['{{ message }} {{ message }}'], much)).toBe(true);
     expect(isCheap(['{{ message }} '.repeat(10)], much)).toBe(false);
     expect(isCheap(['{{ message | upcase }}'], much)).toBe(false);
-    let nested: unknown = 1;
-    for (let depth = 0; depth < 100_000; depth++) nested = [nested];
-    expect(isCheap(['{{ steps.a }}'], { ...scope, steps: { a: nested } })).toBe(false);
+    let nestedValue: unknown = 1;
+    for (let depth = 0; depth < 100_000; depth++) nestedValue = [nestedValue];
+    expect(isCheap(['{{ steps.a }}'], { ...scope, steps: { a: nestedValue } })).toBe(false);
   });
 });

@@ -56,7 +56,7 @@ export async function openCounted() {
   const insert = (name: string) => db.insertInto('settings').values({ name, value: '' });
   /** The names in the database itself, whether they are durable or not. */
   const storedNames = () => (real.prepare('select name from settings order by name').all() as { name: string }[]).map(({ name }) => name);
-  return { database: watchedDatabase, stored: storedNames, db, commits, disk, broken: fault, names, insert, changes: dialect.changes };
+  return { database: watchedDatabase, storedNames, db, commits, disk, fault, names, insert, changes: dialect.changes };
 }
 
 /** Inserts a row in a transaction, and returns all rows. */

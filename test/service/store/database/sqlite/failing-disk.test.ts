@@ -102,12 +102,12 @@ it('a statement outside of transactions counts as a change of every table', asyn
 
 describe('after a failed sync', () => {
   it('nothing is written, in whichever way it is attempted', async () => {
-    const { db, disk, commits, insert, stored } = await openCounted();
+    const { db, disk, commits, insert, storedNames } = await openCounted();
     const failure = Object.assign(new Error('I/O error'), { code: 'EIO' });
     disk.sync = () => Promise.reject(failure);
     await expect(insert('a').execute()).rejects.toMatchObject({ code: 'EIO', cause: failure });
     disk.sync = async () => undefined;
-    const before = [commits.count, stored()];
+    const before = [commits.count, storedNames()];
     const attempts = [
       insert('b').execute(),
       inTransaction(db, 'c'),
@@ -118,7 +118,7 @@ describe('after a failed sync', () => {
     for (const { status, reason } of (await Promise.allSettled(attempts)) as PromiseRejectedResult[])
       expect([status, reason]).toEqual(['rejected', expect.objectContaining({ code: 'EIO', cause: failure })]);
     await turns();
-    expect([commits.count, stored()]).toEqual(before);
+    expect([commits.count, storedNames()]).toEqual(before);
   });
 
   it('everything that waited fails for the same reason', async () => {
@@ -141,16 +141,16 @@ describe('after a failed sync', () => {
 
 describe('when SQLite rolls back a group by itself,', () => {
   it('a transaction fails with the reason, and the next one succeeds', async () => {
-    const { db, broken, names } = await openCounted();
-    broken.statement = itsText;
+    const { db, fault, names } = await openCounted();
+    fault.statement = itsText;
     await expect(db.transaction().execute((trx) => insertOrNothing(trx, 'a'))).rejects.toMatchObject({ message: 'full' });
     await inTransaction(db, 'after');
     expect(await names()).toEqual(['after']);
   });
 
   it('a part of a unit of work fails with the reason, even if the statement was caught', async () => {
-    const { db, broken, names } = await openCounted();
-    broken.statement = itsText;
+    const { db, fault, names } = await openCounted();
+    fault.statement = itsText;
     const errors: unknown[] = [];
     const note = (error: unknown) => errors.push(error);
     const unit = db.atomically(async ({ store }) => {
@@ -169,8 +169,8 @@ describe('when SQLite rolls back a group by itself,', () => {
   });
 
   it('a part that fails fails with the reason, and so does its unit of work', async () => {
-    const { db, broken, names } = await openCounted();
-    broken.statement = itsText;
+    const { db, fault, names } = await openCounted();
+    fault.statement = itsText;
     const unit = db.atomically(({ store }) => store.transaction().execute((trx) => insertOrNothing(trx, 'a')));
     await expect(unit).rejects.toMatchObject({ message: 'full' });
     await inTransaction(db, 'after');

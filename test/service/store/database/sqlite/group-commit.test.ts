@@ -76,8 +76,8 @@ describe('transactions at the same moment', () => {
   });
 
   it('do not continue after SQLite has rolled back their group', async () => {
-    const { db, broken, names, commits } = await openCounted();
-    broken.statement = 'insert into "settings" ("name", "value") values (?, ?) on conflict do nothing';
+    const { db, fault, names, commits } = await openCounted();
+    fault.statement = 'insert into "settings" ("name", "value") values (?, ?) on conflict do nothing';
     const keepWriting = async (trx: Queries) => {
       await trx.insertInto('settings').values({ name: 'one', value: '' }).execute();
       const failingInsert = trx.insertInto('settings').values({ name: 'two', value: '' });
@@ -304,14 +304,14 @@ describe('a unit of work', () => {
       await turns();
       steps.push(step);
     };
-    const failed = db.atomically(async ({ store, onRollback }) => {
+    const failurePromise = db.atomically(async ({ store, onRollback }) => {
       await inTransaction(store, 'a');
       onRollback(undo('first'));
       await store.atomically(async (part) => part.onRollback(undo('second')));
       if (failing === 'work') throw failure;
       commits.failure = failure;
     });
-    await expect(failed.finally(() => steps.push('rejected'))).rejects.toBe(failure);
+    await expect(failurePromise.finally(() => steps.push('rejected'))).rejects.toBe(failure);
     expect(steps).toEqual(['second', 'first', 'rejected']);
   });
 
@@ -342,8 +342,8 @@ describe('a unit of work', () => {
   });
 
   it('fails as a whole when SQLite has rolled its changes back', async () => {
-    const { db, broken, names } = await openCounted();
-    broken.statement = 'insert into "settings" ("name", "value") values (?, ?) on conflict do nothing';
+    const { db, fault, names } = await openCounted();
+    fault.statement = 'insert into "settings" ("name", "value") values (?, ?) on conflict do nothing';
     const failure = db.atomically(async ({ store }) => {
       await inTransaction(store, 'one');
       const failingInsert = store.insertInto('settings').values({ name: 'two', value: '' });
