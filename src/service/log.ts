@@ -64,8 +64,8 @@ class Repetitions {
 
 /** The fields to log for an unknown error. */
 export function errorFields(error: unknown): Record<string, string> {
-  const trouble = hostTrouble(error);
+  const problem = hostTrouble(error);
   // The place where it occurred is irrelevant, and stack traces would fill the rest of the disk.
-  if (trouble !== undefined) return { error: (error as Error).message, trouble, advice: troubleWords[trouble].advice };
+  if (problem !== undefined) return { error: (error as Error).message, trouble: problem, advice: troubleWords[problem].advice };
   return error instanceof Error ? { error: error.message, stack: error.stack ?? '' } : { error: String(error) };
 }

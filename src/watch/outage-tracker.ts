@@ -28,7 +28,7 @@ interface CurrentOutage {
   since: number;
   failures: number;
   /** The reason that is on the screen. */
-  shownReason?: string;
+  reportedReason?: string;
 }
 
 export class OutageTracker {
@@ -65,14 +65,15 @@ export class OutageTracker {
     const outage = this.#current;
     if (steady - outage.startTime > maxOutageMilliseconds && !this.#waitsIndefinitely()) return false;
     outage.failures += 1;
-    if (outage.failures === 2 && this.#report({ since: outage.since, reason: error.message }) === true) outage.shownReason = error.message;
+    if (outage.failures === 2 && this.#report({ since: outage.since, reason: error.message }) === true)
+      outage.reportedReason = error.message;
     return true;
   }
 
   /** The error that ends watching because of a failure that is not tolerated. */
   describeEnd(error: unknown): unknown {
     const outage = this.#current;
-    if (!(error instanceof AopsError) || error.message !== outage?.shownReason) return error;
+    if (!(error instanceof AopsError) || error.message !== outage?.reportedReason) return error;
     const { code, exit, hint, details } = error;
     const duration = formatDuration(steadyTime(this.#clock) - outage.startTime);
     return new AopsError(`The service has not answered for ${duration}.`, { code, exit, hint, details, cause: error });

@@ -351,7 +351,7 @@ describe('schedules', () => {
 
 describe('bulk commands', () => {
   const ids = Array.from({ length: 230 }, (_, index) => `00000000-0000-4000-8000-${String(index + 1).padStart(12, '0')}`);
-  const shownCase = (id: string) => ({
+  const caseDetail = (id: string) => ({
     id,
     queue_id: someId,
     title: `Case ${id.at(-1)}`,
@@ -360,10 +360,10 @@ describe('bulk commands', () => {
     priority: 'none',
   });
   const readRoutes: ForeignRoutes = {
-    'GET /v2/cases/:id': (_, id) => ({ case: shownCase(id as string), events: [], approvalBatches: [] }),
+    'GET /v2/cases/:id': (_, id) => ({ case: caseDetail(id as string), events: [], approvalBatches: [] }),
     'POST /v2/queues/:id/cases/search': ({ body }) => {
       const { limit, offset = 0 } = body as { limit: number; offset?: number };
-      return { cases: ids.slice(offset, offset + limit).map(shownCase), total: ids.length, limit, offset };
+      return { cases: ids.slice(offset, offset + limit).map(caseDetail), total: ids.length, limit, offset };
     },
   };
   const sizes = (service: ForeignService, word: string): number[] =>
@@ -466,9 +466,14 @@ describe('bulk commands', () => {
     const service = await ForeignService.start({
       'GET /v2/cases/:id': (_, id) =>
         remainingIds.includes(id as string)
-          ? { case: shownCase(id as string) }
+          ? { case: caseDetail(id as string) }
           : answerWith(404, { error: 'Not Found', message: 'No such case.' }),
-      'POST /v2/queues/:id/cases/search': () => ({ cases: remainingIds.map(shownCase), total: remainingIds.length, limit: 100, offset: 0 }),
+      'POST /v2/queues/:id/cases/search': () => ({
+        cases: remainingIds.map(caseDetail),
+        total: remainingIds.length,
+        limit: 100,
+        offset: 0,
+      }),
       'POST /v2/queues/:id/cases/bulk-delete': () => ({ deletedCount: 30, interruptedRunIds: [] }),
     });
     expect((await runBulk(service, ['delete', '-'])).code).toBe(3);
@@ -482,8 +487,8 @@ describe('bulk commands', () => {
 
   it.each([1, 2, 25])('fail when the service returns other cases than the %i requested', async (count) => {
     const service = await ForeignService.start({
-      'GET /v2/cases/:id': () => ({ case: shownCase(agent) }),
-      'POST /v2/queues/:id/cases/search': () => ({ cases: [shownCase(agent)], total: 1_000, limit: 100, offset: 0 }),
+      'GET /v2/cases/:id': () => ({ case: caseDetail(agent) }),
+      'POST /v2/queues/:id/cases/search': () => ({ cases: [caseDetail(agent)], total: 1_000, limit: 100, offset: 0 }),
     });
     for (const argv of [
       ['delete'],
@@ -520,7 +525,7 @@ describe('bulk commands', () => {
 
   it('count cases with an unknown status', async () => {
     const service = await ForeignService.start({
-      'GET /v2/cases/:id': (_, id) => ({ case: { ...shownCase(id as string), display_status: 'archived' } }),
+      'GET /v2/cases/:id': (_, id) => ({ case: { ...caseDetail(id as string), display_status: 'archived' } }),
       'POST /v2/queues/:id/cases/bulk-update-priority': () => ({ updatedCount: 1, skippedCount: 0 }),
     });
     expect(await cli(service, 'cases', 'set-priority', someId, '--to', 'high')).toMatchObject({ code: 0, stderr: '1 archived case\n' });

@@ -22,15 +22,15 @@ export async function runPromptly<Value>(work: () => Promise<Value> | Value, lim
  * processes used the processors. Only the thread that waited longest counts, because several may wait at the same time.
  */
 export function stopwatch(): () => number {
-  const [startedAt, before] = [performance.now(), keptWaiting()];
+  const [startedAt, before] = [performance.now(), waitCounts()];
   return () => {
-    const waitTimes = [...keptWaiting()].map(([thread, milliseconds]) => milliseconds - (before.get(thread) ?? 0));
+    const waitTimes = [...waitCounts()].map(([thread, milliseconds]) => milliseconds - (before.get(thread) ?? 0));
     return performance.now() - startedAt - Math.max(0, ...waitTimes);
   };
 }
 
 /** How long each thread of this process has waited for a processor so far, in milliseconds; empty on other systems than Linux. */
-function keptWaiting(): Map<string, number> {
+function waitCounts(): Map<string, number> {
   const waitTimes = new Map<string, number>();
   for (const thread of existsSync(threads) ? readdirSync(threads) : []) {
     // A thread may have ended in the meantime.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AopsError, UsageError } from '../../src/base/errors.ts';
 import { exitCodeOf, renderError } from '../../src/terminal/errors.ts';
-import { hostileInput, hostileShown } from './fake-streams.ts';
+import { hostileInput, sanitizedHostileText } from './fake-streams.ts';
 
 const conflict = new AopsError('The run has ended already.', {
   code: 'run_ended',
@@ -24,7 +24,7 @@ describe('lines', () => {
 
   test('do not let an untrusted message fake a hint or steer the terminal', () => {
     const text = renderError(new Error(`${hostileInput}\nhint: run evil`), { json: false });
-    expect(text).toBe(`error: ${hostileShown}\n  hint: run evil`);
+    expect(text).toBe(`error: ${sanitizedHostileText}\n  hint: run evil`);
   });
 
   test('do not let an untrusted hint, request, or stack trace steer the terminal', () => {
@@ -33,10 +33,10 @@ describe('lines', () => {
     error.stack = hostileInput;
     expect(renderError(error, { json: false, debug: true }).split('\n')).toEqual([
       'error: x',
-      `  ${hostileShown} ${hostileShown} -> 409, request ${hostileShown}, idempotency key ${hostileShown}`,
-      `hint: ${hostileShown}`,
+      `  ${sanitizedHostileText} ${sanitizedHostileText} -> 409, request ${sanitizedHostileText}, idempotency key ${sanitizedHostileText}`,
+      `hint: ${sanitizedHostileText}`,
       '  hint: run evil',
-      hostileShown,
+      sanitizedHostileText,
     ]);
   });
 

@@ -38,4 +38,4 @@ export function fakeTerminal({ tty = false, columns, env = {}, stdout: customStd
 
 /** Text with every kind of hostile sequence: colours, titles, clipboard, C1, bidi, carriage return. */
 export const hostileInput = 'a\u001b[31mb\u001b]52;c;ZXZpbA==\u0007c\u009b2Jd\u202ee\rf\u007fg\u0000';
-export const hostileShown = 'a^[[31mb^[]52;c;ZXZpbA==^Gc\\u{9b}2Jd\\u{202e}e^Mf^?g^@';
+export const sanitizedHostileText = 'a^[[31mb^[]52;c;ZXZpbA==^Gc\\u{9b}2Jd\\u{202e}e^Mf^?g^@';

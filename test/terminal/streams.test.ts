@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { type ColorMode, wantsColor } from '../../src/terminal/capabilities.ts';
 import { OutputSide, type OutputStream, outputFailure, Terminal } from '../../src/terminal/streams.ts';
 import { loadStyles } from '../../src/terminal/style.ts';
-import { fakeTerminal, hostileInput, hostileShown } from './fake-streams.ts';
+import { fakeTerminal, hostileInput, sanitizedHostileText } from './fake-streams.ts';
 
 describe('colour', () => {
   test.each<[ColorMode, boolean, Record<string, string>, boolean]>([
@@ -48,7 +48,7 @@ describe('markup', () => {
     const fake = fakeTerminal({ tty: true });
     const { bold, error, status } = await fake.terminal.out.styles();
     await fake.terminal.line(`${bold(`x ${error('y')} z`)} ${status('completed')} ${status('odd')} ${hostileInput}`);
-    expect(fake.stdout()).toBe(`\u001b[1mx \u001b[31my\u001b[39m z\u001b[22m \u001b[32mcompleted\u001b[39m odd ${hostileShown}\n`);
+    expect(fake.stdout()).toBe(`\u001b[1mx \u001b[31my\u001b[39m z\u001b[22m \u001b[32mcompleted\u001b[39m odd ${sanitizedHostileText}\n`);
   });
 
   test('sanitises data inside a style too', async () => {
@@ -62,7 +62,7 @@ describe('markup', () => {
     const fake = fakeTerminal({ color: 'always' });
     const { bold } = await fake.terminal.out.styles();
     await fake.terminal.write(`${hostileInput}${bold('x')}`);
-    expect(fake.stdout()).toBe(`${hostileShown}\u001b[1mx\u001b[22m`);
+    expect(fake.stdout()).toBe(`${sanitizedHostileText}\u001b[1mx\u001b[22m`);
   });
 
   test('leaves status words plain that are names of prototype members', async () => {
@@ -108,7 +108,7 @@ describe('writing', () => {
   test('sanitises notes', () => {
     const fake = fakeTerminal({ tty: true });
     fake.terminal.note(hostileInput);
-    expect(fake.stderr()).toBe(`${hostileShown}\n`);
+    expect(fake.stderr()).toBe(`${sanitizedHostileText}\n`);
   });
 
   test('leaves data exact for programs and makes it harmless on a terminal', async () => {
@@ -118,7 +118,7 @@ describe('writing', () => {
       await terminal.json({ text: '\u009b' });
     }
     expect(pipe.stdout()).toBe(`${hostileInput}\n{"text":"\u009b"}\n`);
-    expect(tty.stdout()).toBe(`${hostileShown}\n{"text":"\\u009b"}\n`);
+    expect(tty.stdout()).toBe(`${sanitizedHostileText}\n{"text":"\\u009b"}\n`);
   });
 
   test('never sends secrets to stderr, whatever their encoding', () => {

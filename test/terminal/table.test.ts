@@ -5,7 +5,7 @@ import type { View } from '../../src/terminal/cell.ts';
 import { renderRecord } from '../../src/terminal/record.ts';
 import { loadStyles, resolveMarkup } from '../../src/terminal/style.ts';
 import { type Column, renderTable } from '../../src/terminal/table.ts';
-import { hostileInput, hostileShown } from './fake-streams.ts';
+import { hostileInput, sanitizedHostileText } from './fake-streams.ts';
 
 const now = Date.parse('2026-07-18T12:00:00Z');
 const view = (width: number): View => ({ tty: true, width, now });
@@ -148,7 +148,7 @@ describe('table', () => {
 
   test('sanitises hostile cells', async () => {
     const text = await renderTable([{ ...(rows[0] as Row), title: hostileInput }], columns, view(200));
-    expect(text).toContain(hostileShown);
+    expect(text).toContain(sanitizedHostileText);
   });
 
   test('never has a line wider than the terminal, and aligns its columns', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { View } from '../../src/terminal/cell.ts';
 import { loadStyles, resolveMarkup } from '../../src/terminal/style.ts';
 import { renderTree, type TreeEntry } from '../../src/terminal/tree.ts';
-import { hostileInput, hostileShown } from './fake-streams.ts';
+import { hostileInput, sanitizedHostileText } from './fake-streams.ts';
 
 const onTerminal: View = { tty: true, width: 80, now: 0 };
 const pipedView: View = { tty: false, width: 80, now: 0 };
@@ -51,6 +51,6 @@ describe('a tree', () => {
 
   it('shows hostile names as harmless text', () => {
     for (const view of [onTerminal, pipedView])
-      expect(renderTree(hostileInput, [file(`/w/${hostileInput}`)], view).replaceAll('\n', '')).toContain(hostileShown);
+      expect(renderTree(hostileInput, [file(`/w/${hostileInput}`)], view).replaceAll('\n', '')).toContain(sanitizedHostileText);
   });
 });

@@ -32,7 +32,7 @@ export class FakeRun {
   /** How many more messages than there are the service reports. */
   extraTotal = 0;
   /** Pages with a higher limit are too large for the client. */
-  mostReadable = 50;
+  maxReadable = 50;
   #polls = 0;
 
   /** Reports that the rate limit delays the next poll by this long. */
@@ -59,7 +59,7 @@ export class FakeRun {
     this.beforePage(this.pages.length, this.reported);
     this.pages.push(query);
     const { limit, offset } = query;
-    if (limit > this.mostReadable) throw new AnswerTooLargeError('the answer is larger than 32 MiB', {}, undefined);
+    if (limit > this.maxReadable) throw new AnswerTooLargeError('the answer is larger than 32 MiB', {}, undefined);
     const messages = this.reported.messages
       .slice(offset, offset + Math.min(limit, this.largestPage))
       .map((message) => (typeof message === 'string' ? { id: message, text_content: message } : message));

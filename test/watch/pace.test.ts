@@ -103,7 +103,7 @@ function startWatching(
 }
 
 /** The maximum number of requests in any minute. */
-const mostInAMinute = (times: readonly number[]): number =>
+const maxPerMinute = (times: readonly number[]): number =>
   Math.max(...times.map((start) => times.filter((time) => time >= start && time < start + 60_000).length));
 
 describe('polling', () => {
@@ -113,7 +113,7 @@ describe('polling', () => {
     const { requests, stop } = startWatching(clock, new Limit(clock, 100_000), (run) => run.reported.messages.push(`m${count++}`));
     await clock.goTo(clock.now() + 10 * 60_000);
     await stop();
-    expect(mostInAMinute(requests)).toBeLessThanOrEqual(60);
+    expect(maxPerMinute(requests)).toBeLessThanOrEqual(60);
     expect(requests.length).toBeGreaterThan(10 * 30);
   });
 
@@ -154,7 +154,7 @@ describe('polling', () => {
     const startTime = clock.now();
     await clock.goTo(startTime + 6 * 60_000);
     await stop();
-    expect(mostInAMinute(requests.filter((time) => time > startTime + 10_000))).toBeLessThanOrEqual(30);
+    expect(maxPerMinute(requests.filter((time) => time > startTime + 10_000))).toBeLessThanOrEqual(30);
   });
 
   it.each(['waiting', 'pending', 'not_started'])('makes at most 30 requests in any minute while a run is %s', async (status) => {
@@ -163,7 +163,7 @@ describe('polling', () => {
     run.reported.status = status;
     await clock.goTo(clock.now() + 5 * 60_000);
     await stop();
-    expect(mostInAMinute(requests)).toBeLessThanOrEqual(30);
+    expect(maxPerMinute(requests)).toBeLessThanOrEqual(30);
     expect(requests.length).toBeGreaterThan(5 * 15);
   });
 

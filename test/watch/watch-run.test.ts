@@ -63,7 +63,7 @@ describe('watching', () => {
 
   it.each([1, 3])('requests smaller pages when the client can only read %i messages at a time, and keeps their size', async (maximum) => {
     const run = new FakeRun();
-    run.mostReadable = maximum;
+    run.maxReadable = maximum;
     run.reported = { status: 'completed', messages: texts(0, 8), request: null };
     expect(inShort(await collectEvents(run))).toEqual([...texts(0, 8), 'null>completed', 'finished completed']);
     const limits = run.pages.map(({ limit }) => limit);
@@ -73,7 +73,7 @@ describe('watching', () => {
 
   it('fails when a single message is too large for the client', async () => {
     const run = new FakeRun();
-    run.mostReadable = 0;
+    run.maxReadable = 0;
     run.reported = { status: 'completed', messages: texts(0, 2), request: null };
     await expect(collectEvents(run)).rejects.toMatchObject({ code: 'answer_too_large' });
   });

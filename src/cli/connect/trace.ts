@@ -6,8 +6,8 @@ import type { ClientEvent } from '../../client/client.ts';
 
 type Trace = Extract<ClientEvent, { type: 'trace' }>;
 
-const shownRequestHeaders = ['authorization', 'accept', 'content-type', 'content-length', 'user-agent', 'idempotency-key'];
-const shownResponseHeaders = [
+const visibleRequestHeaders = ['authorization', 'accept', 'content-type', 'content-length', 'user-agent', 'idempotency-key'];
+const visibleResponseHeaders = [
   'content-type',
   'content-length',
   'date',
@@ -25,9 +25,9 @@ export function traceLines(trace: Trace): string[] {
   const { method, url, requestHeaders = {}, responseHeaders = {}, status, reason, milliseconds } = trace;
   return [
     `> ${method} ${withoutQueryValues(url)}`,
-    ...headerLines('>', requestHeaders, shownRequestHeaders),
+    ...headerLines('>', requestHeaders, visibleRequestHeaders),
     `< ${status ?? reason} (${milliseconds} ms)`,
-    ...headerLines('<', responseHeaders, shownResponseHeaders),
+    ...headerLines('<', responseHeaders, visibleResponseHeaders),
   ];
 }
 

@@ -83,7 +83,7 @@ function introduction({ title, description }: HumanRequest, question: string): s
 async function askQuestion(
   prompt: PersonPrompt,
   question: HumanQuestion,
-  shownQuestion: Question,
+  promptQuestion: Question,
   options: PromptOptions,
 ): Promise<string> {
   const { prompter, texts } = prompt;
@@ -94,15 +94,15 @@ async function askQuestion(
     ...(description === undefined ? {} : { description }),
   }));
   if (labels.length > 0 && question.multi_select)
-    return joinChoices(await prompter.checkbox({ ...shownQuestion, choices, required: true }, options));
+    return joinChoices(await prompter.checkbox({ ...promptQuestion, choices, required: true }, options));
   if (labels.length > 0) {
-    const selectedValue = await prompter.select({ ...shownQuestion, choices: [...choices, leaveChoice], neutral: true }, options);
+    const selectedValue = await prompter.select({ ...promptQuestion, choices: [...choices, leaveChoice], neutral: true }, options);
     if (selectedValue === leaveChoice.value) throw new LeftPendingError();
     return selectedValue;
   }
   const validate = (text: string): true | string => text.trim() !== '' || 'Write an answer, or press Esc to leave it pending.';
   const onUnsent = (text: string): void => texts.add(question.question, text);
-  const text = await prompter.input({ ...shownQuestion, editor: '.md', validate, onUnsent }, options);
+  const text = await prompter.input({ ...promptQuestion, editor: '.md', validate, onUnsent }, options);
   texts.add(question.question, text);
   return text;
 }

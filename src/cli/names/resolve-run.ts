@@ -14,7 +14,7 @@ export interface ResolvedRun extends NamedRun {
 
 /** Rows per page, and the maximum number of pages to read from a service that cannot look up a run. */
 const pageSize = 100;
-const mostPages = 20;
+const maxPages = 20;
 
 /**
  * The run that a text names. A complete ID is used without a request; anything else takes one request to a service that can look up
@@ -71,7 +71,7 @@ class LookUp {
     let isDescending = true;
     let filter: Filter = { run_number: number };
     let offset = 0;
-    for (let page = 0; page < mostPages; page += 1) {
+    for (let page = 0; page < maxPages; page += 1) {
       const { data, total } = await this.#page(filter, pageSize, offset).catch((error: unknown) => {
         if (!(error instanceof ServiceAnswerError) || error.status !== 400 || filter.run_number === undefined) throw error;
         filter = {};
@@ -101,7 +101,7 @@ class LookUp {
   async #beginning(prefix: string, filter: Filter): Promise<RunListItem | undefined> {
     const matches: RunListItem[] = [];
     let offset = 0;
-    for (let page = 0; page < mostPages; page += 1) {
+    for (let page = 0; page < maxPages; page += 1) {
       const { data, total } = await this.#page(filter, pageSize, offset);
       matches.push(...data.filter(({ id }) => id.toLowerCase().startsWith(prefix)));
       offset += data.length;

@@ -65,7 +65,7 @@ function sessionsInWords({ can_resume, can_load }: CheckedProgram): string | und
 }
 
 function turnInWords({ requests, wrote, milliseconds, cost }: CheckedTurn): string {
-  const asked = requests.length === 0 ? 'asked nothing' : `asked (denied): ${requests.map(({ title }) => title).join('; ')}`;
+  const requestText = requests.length === 0 ? 'asked nothing' : `asked (denied): ${requests.map(({ title }) => title).join('; ')}`;
   const price = cost === null ? '' : `, ${cost.amount} ${cost.currency}`;
-  return `${asked}; ${wrote ? 'wrote a file' : 'wrote nothing'} (${formatDuration(milliseconds)}${price})`;
+  return `${requestText}; ${wrote ? 'wrote a file' : 'wrote nothing'} (${formatDuration(milliseconds)}${price})`;
 }

@@ -47,7 +47,7 @@ export default defineCommand({
       );
     const agent = await agentId(context, input.agent);
     const base = await findRevision(context, input.from ?? 'live', agent);
-    const known: KnownState = { newest: (await newestRevision(context, agent))?.id, text: procedureOf(base.config) };
+    const knownState: KnownState = { newest: (await newestRevision(context, agent))?.id, text: procedureOf(base.config) };
     const { text, part, extension } = await editedPart(base, input);
     const saved = await editUntilSaved(context, {
       text,
@@ -57,7 +57,7 @@ export default defineCommand({
       compose: (edited) =>
         input.instructions ? changedDefinition(procedureOf(base.config), { ...unchanged, instructions: edited }).text : edited,
       async save(procedure) {
-        await requireSame(context, agent, base, known);
+        await requireSame(context, agent, base, knownState);
         const body = {
           name: `Edited revision ${base.revision_number ?? base.id}`,
           config: changedConfig(base.config, procedure, undefined),
@@ -98,14 +98,14 @@ interface KnownState {
  * Another client can have changed the agent while the editor was open. If the user accepts that, `known` is updated.
  * @throws AopsError `revision_changed` otherwise
  */
-async function requireSame(context: Context, agent: string, base: Build, known: KnownState): Promise<void> {
+async function requireSame(context: Context, agent: string, base: Build, knownState: KnownState): Promise<void> {
   const newest = await newestRevision(context, agent);
   const text = procedureOf((await findRevision(context, base.id, agent)).config);
   const title = ({ revision_number: number, id }: Build): string => `evision ${number ?? id}`;
   const event =
-    newest !== undefined && newest.id !== known.newest
+    newest !== undefined && newest.id !== knownState.newest
       ? `${title(newest)} was created`
-      : text !== known.text
+      : text !== knownState.text
         ? `${title(base)} was changed`
         : undefined;
   if (event === undefined) return;
@@ -116,8 +116,8 @@ async function requireSame(context: Context, agent: string, base: Build, known: 
       exit: exitCodes.conflict,
       hint: 'Compare revisions with `aops revisions diff`, and edit again.',
     });
-  known.newest = newest?.id;
-  known.text = text;
+  knownState.newest = newest?.id;
+  knownState.text = text;
 }
 
 /** Makes the draft live, if the user wants that. */

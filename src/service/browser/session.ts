@@ -34,7 +34,7 @@ export const defaultViewport: Viewport = { width: 1280, height: 800 };
 /** The time limit for a picture, in milliseconds. */
 const pictureTime = 5_000;
 /** The time limit for reading the title and the storage of a page, in milliseconds. */
-const tellingTime = 5_000;
+const stateTimeout = 5_000;
 /** The interval between checks of a download, in milliseconds. */
 const downloadPoll = 100;
 /** The URL of a new page. */
@@ -145,12 +145,12 @@ export class BrowserSession {
 
   /** The title of the current page; an empty text if the page does not respond. */
   async title(): Promise<string> {
-    return this.#isUnresponsive ? '' : await this.askPage(() => this.#page.title(), tellingTime).catch(() => '');
+    return this.#isUnresponsive ? '' : await this.askPage(() => this.#page.title(), stateTimeout).catch(() => '');
   }
 
   /** Sets the size of the current page. A page that does not respond keeps its size; the next action on it will fail. */
   async resize(size: Viewport): Promise<void> {
-    await this.askPage(() => this.#page.setViewportSize(size), tellingTime).catch(ignoreLate);
+    await this.askPage(() => this.#page.setViewportSize(size), stateTimeout).catch(ignoreLate);
   }
 
   /**
@@ -182,7 +182,7 @@ export class BrowserSession {
    */
   async keep(): Promise<void> {
     if (this.#isUnresponsive) return;
-    const storage = await this.askPage(() => this.#context.storageState(), tellingTime).catch(ignoreLate);
+    const storage = await this.askPage(() => this.#context.storageState(), stateTimeout).catch(ignoreLate);
     if (storage === undefined) return;
     const state: SessionState = { url: this.#page.url(), storage };
     const file = this.#folders.state;

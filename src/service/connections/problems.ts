@@ -48,9 +48,9 @@ type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'SdkHttpError' | 
 export function serverProblem(error: unknown, sdk: Sdk, isConnected: boolean): ServerProblem {
   if (error instanceof ServerProblem) return error;
   const causes = causesOf(error);
-  const trouble = causes.find((cause) => hostTrouble(cause) !== undefined);
+  const problem = causes.find((cause) => hostTrouble(cause) !== undefined);
   // The server did not cause it.
-  if (trouble !== undefined) throw trouble;
+  if (problem !== undefined) throw problem;
   const causeOf = <T extends Error>(type: abstract new (...args: never[]) => T): T | undefined =>
     causes.find((cause): cause is T => cause instanceof type);
   const serverFault = (message: string): ServerProblem => new ServerProblem('server', message, { cause: error });

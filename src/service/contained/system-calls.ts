@@ -40,9 +40,9 @@ const numberMask = 0xbfff_ffff;
 
 /** The filter in the format in which bubblewrap reads it; undefined for a processor whose numbers are not listed here. */
 export function systemCallFilter(processor: string = arch()): Buffer | undefined {
-  const known = architectures[processor];
-  if (known === undefined) return undefined;
-  const blocks = known.flatMap(({ id, refused }): Instruction[] => {
+  const filters = architectures[processor];
+  if (filters === undefined) return undefined;
+  const blocks = filters.flatMap(({ id, refused }): Instruction[] => {
     const checks = refused.flatMap((number) => [unlessEqual(number, 1), refuse]);
     const block = [load(numberOffset), and(numberMask), ...checks, allow];
     return [unlessEqual(id, block.length), ...block];

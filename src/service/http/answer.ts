@@ -39,8 +39,8 @@ export const jsonAnswer = (status: number, body: unknown, headers: Record<string
  */
 export function errorAnswer(error: unknown): Answer {
   if (error instanceof DamagedDataError) return jsonAnswer(500, { error: error.code, message: error.message });
-  const trouble = hostTrouble(error);
-  if (trouble !== undefined) return jsonAnswer(503, { error: trouble, message: troubleWords[trouble].message }, { 'Retry-After': '5' });
+  const problem = hostTrouble(error);
+  if (problem !== undefined) return jsonAnswer(503, { error: problem, message: troubleWords[problem].message }, { 'Retry-After': '5' });
   if (!(error instanceof ServiceError)) {
     const message = isProgramGone(error)
       ? 'The program of this service was replaced while it ran, as by an update of aops. Restart the service: `aops local down`, then `aops local up`.'

@@ -32,7 +32,7 @@ async function fetchFile(server: RawServer, options: Partial<DownloadOptions> = 
   // The reported number of received bytes is the size of the file, whatever happened in between.
   expect(bytes).toBe(writtenText?.length ?? 0);
   expect(names).toEqual(writtenText === undefined ? [] : ['file']);
-  return { error, content: writtenText, waits: clock.waitTimes };
+  return { error, content: writtenText, waitTimes: clock.waitTimes };
 }
 
 const tagHeaders = { etag: '"v1"', 'content-type': 'text/plain' };
@@ -86,10 +86,10 @@ describe('a download', () => {
 describe('a download that is cut off', () => {
   it.each(['close', 'reset'] as const)('(%s) is resumed', async (ending) => {
     const server = await scriptedServer(partial(200, 10, '01234', ending, tagHeaders), secondHalf());
-    const { content, waits } = await fetchFile(server, { size: 10 });
+    const { content, waitTimes } = await fetchFile(server, { size: 10 });
     expect(content).toBe('0123456789');
     expect(server.requests[1]?.headers).toMatchObject({ range: 'bytes=5-', 'if-range': '"v1"' });
-    expect(waits).toEqual([250]);
+    expect(waitTimes).toEqual([250]);
   });
 
   it('continues as long as there is progress', async () => {
@@ -149,9 +149,9 @@ describe('a download that is cut off', () => {
 
   it('repeatedly fails in the end', async () => {
     const server = (await scriptedServer()).always(firstHalf({}));
-    const { error, waits } = await fetchFile(server);
+    const { error, waitTimes } = await fetchFile(server);
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 5 bytes') });
-    expect([server.requests.length, waits]).toEqual([4, [250, 500, 1_000]]);
+    expect([server.requests.length, waitTimes]).toEqual([4, [250, 500, 1_000]]);
   });
 
   it('of a file that keeps changing fails in the end', async () => {
@@ -169,9 +169,9 @@ describe('a download that is cut off', () => {
   it('repeatedly without any progress fails in the end', async () => {
     const server = await scriptedServer(firstHalf());
     server.always(partial(206, 5, '', 'close', { ...tagHeaders, 'content-range': 'bytes 5-9/10' }));
-    const { error, waits } = await fetchFile(server);
+    const { error, waitTimes } = await fetchFile(server);
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 5 bytes') });
-    expect([server.requests.length, waits]).toEqual([4, [250, 500, 1_000]]);
+    expect([server.requests.length, waitTimes]).toEqual([4, [250, 500, 1_000]]);
   });
 
   it('within a part whose length is not declared is resumed', async () => {
@@ -256,13 +256,13 @@ describe('a download that fails', () => {
 
   it('waits as long as requested, or reports that it is too long', async () => {
     const patientServer = await scriptedServer(answer(429, '', { 'retry-after': '20' }), wholeAnswer());
-    const { content, waits: delays } = await fetchFile(patientServer);
+    const { content, waitTimes: delays } = await fetchFile(patientServer);
     expect(content).toBe('0123456789');
     expect(delays).toHaveLength(1);
     expect(delays[0]).toBeGreaterThanOrEqual(20_000);
     expect(delays[0]).toBeLessThanOrEqual(22_000);
-    const { error, waits } = await fetchFile(await scriptedServer(answer(503, '', { 'retry-after': '3600' })));
-    expect([error?.exit, waits]).toEqual([7, []]);
+    const { error, waitTimes } = await fetchFile(await scriptedServer(answer(503, '', { 'retry-after': '3600' })));
+    expect([error?.exit, waitTimes]).toEqual([7, []]);
   });
 
   it('does not accept a part that was not requested', async () => {

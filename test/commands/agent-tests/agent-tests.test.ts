@@ -243,13 +243,13 @@ steps:
 `,
     );
     await configured.file('cases/a.test.yaml', file(tests));
-    const passed = await configured.cli(['agents', 'test', 'cases']);
-    expect(passed, passed.stdout).toMatchObject({ code: 0 });
+    const passResult = await configured.cli(['agents', 'test', 'cases']);
+    expect(passResult, passResult.stdout).toMatchObject({ code: 0 });
     await configured.file('cases/a.test.yaml', file(tests.replace('completed, reason: "42 of', 'failed, reason: "43 of')));
-    const failed = await configured.cli(['agents', 'test', 'cases']);
-    expect(failed.code).toBe(1);
-    expect(failed.stdout).toContain('The case is completed instead of failed.\n');
-    expect(failed.stdout).toContain('No reason of the case contains "43 of Acme". The reasons are:\n');
+    const failResult = await configured.cli(['agents', 'test', 'cases']);
+    expect(failResult.code).toBe(1);
+    expect(failResult.stdout).toContain('The case is completed instead of failed.\n');
+    expect(failResult.stdout).toContain('No reason of the case contains "43 of Acme". The reasons are:\n');
   });
 });
 

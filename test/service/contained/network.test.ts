@@ -103,8 +103,8 @@ describeNeeding(needsContainment, 'the network of a contained program', () => {
 
   it.each(['model.test', 'localhost', '127.0.0.2', '[::1]'])('refuses the service itself, even if it is listed: %s', async (host) => {
     const [address, decoy] = [`${host}:${runs.port}`, 'other.test'];
-    const shown = await output(tunnel(address), hosts(address, decoy));
-    expect(shown).toBe('HTTP/1.1 403 Forbidden');
+    const response = await output(tunnel(address), hosts(address, decoy));
+    expect(response).toBe('HTTP/1.1 403 Forbidden');
     expect(runs.connections()).toBe(0);
   });
 

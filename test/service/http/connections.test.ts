@@ -44,7 +44,7 @@ const connect = async (service: Api, overrides: Partial<Body<'createConnection'>
 const inputOf = (id: string) => ({ params: { connection_id: id } });
 
 /** Every byte that the service stores, as text. */
-async function everythingKept(service: Api): Promise<string> {
+async function storedText(service: Api): Promise<string> {
   const names = (await readdir(service.dataDirectory)).filter((name) => name.startsWith('aops.db'));
   return (await Promise.all(names.map((name) => readFile(join(service.dataDirectory, name), 'latin1')))).join('');
 }
@@ -172,7 +172,7 @@ describe('secret headers', () => {
     expect(await service.ok('listConnectionTools', inputOf(id))).toMatchObject({ success: true });
     const texts = [creation.text, (await service.call('getConnection', inputOf(id))).text, (await service.call('listConnections')).text];
     expect(texts.join('')).not.toContain(secret);
-    const storedState = await everythingKept(service);
+    const storedState = await storedText(service);
     expect(storedState).toContain('tickets');
     expect(storedState).not.toContain(secret);
     expect(storedState).not.toContain(Buffer.from(secret).toString('base64url'));
@@ -451,7 +451,7 @@ describe('authorization', () => {
     issuer.tokens.clear();
     expect((await tools()).success).toBe(true);
     expect(issuer.forms).toHaveLength(3);
-    const storedState = await everythingKept(service);
+    const storedState = await storedText(service);
     for (const token of issuer.tokens) expect(storedState).not.toContain(token);
     expect(storedState).not.toContain(issuer.forms[2]?.refresh_token);
     expect((await service.call('getConnection', inputOf(id))).text).not.toMatch(/at-|rt-/);

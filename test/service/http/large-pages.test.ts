@@ -5,7 +5,7 @@ import { config, startApi } from '../helpers/service.ts';
 
 const kilobyte = 1_024;
 /** The most bytes that a page can have, including those around its rows. */
-const mostBytes = 1_100 * kilobyte;
+const maxBytes = 1_100 * kilobyte;
 const largeText = (kilobytes: number, letter = 'x'): string => letter.repeat(kilobytes * kilobyte);
 
 /** All rows of a list, read page by page, and the sizes of the pages. */
@@ -51,7 +51,7 @@ describe('a page of large rows', () => {
     }, sizes.length);
     expect(all.map(({ text_content }) => text_content?.length)).toEqual(sizes.map((size) => size * kilobyte));
     // A message that is larger than that has a page of its own.
-    expect(pages.filter((bytes) => bytes > mostBytes)).toHaveLength(1);
+    expect(pages.filter((bytes) => bytes > maxBytes)).toHaveLength(1);
     expect(pages.length).toBeLessThan(sizes.length);
   });
 
@@ -71,7 +71,7 @@ describe('a page of large rows', () => {
       return { rows: body.data, total: body.total, bytes: text.length };
     }, 3);
     expect(new Set(all.map(({ id }) => id)).size).toBe(3);
-    expect(Math.max(...pages)).toBeLessThan(mostBytes);
+    expect(Math.max(...pages)).toBeLessThan(maxBytes);
     const partly = await api.ok('listRuns', { query: { limit: 2, include_total: 'false' } });
     expect([partly.data.length, partly.total > partly.data.length]).toEqual([1, true]);
   });
@@ -90,7 +90,7 @@ describe('a page of large rows', () => {
       return { rows: body.cases, total: body.total, bytes: text.length };
     }, 3);
     expect(cases.all.map(({ id }) => id)).toEqual(createdIds.reverse());
-    expect(Math.max(...cases.pages)).toBeLessThan(mostBytes);
+    expect(Math.max(...cases.pages)).toBeLessThan(maxBytes);
 
     const procedure = `done${' '.repeat(700 * kilobyte)}`;
     for (let count = 0; count < 3; count++) {
@@ -103,13 +103,13 @@ describe('a page of large rows', () => {
         return { rows: body.builds, total: body.total, bytes: text.length };
       }, 2);
       expect(builds.all.map(({ revision_number }) => revision_number)).toEqual([2, 1]);
-      expect(Math.max(...builds.pages)).toBeLessThan(mostBytes);
+      expect(Math.max(...builds.pages)).toBeLessThan(maxBytes);
     }
     const agents = await walk(async (offset) => {
       const { body, text } = await api.call('listAgents', { query: { offset } });
       return { rows: body.agents, total: body.total, bytes: text.length };
     }, 3);
     expect(new Set(agents.all.map(({ id }) => id)).size).toBe(3);
-    expect(Math.max(...agents.pages)).toBeLessThan(mostBytes);
+    expect(Math.max(...agents.pages)).toBeLessThan(maxBytes);
   });
 });

@@ -99,7 +99,7 @@ describe('rubrics', () => {
   it('are replaced as a whole, except that one with the same title is kept', async () => {
     const api = await service();
     const agentId = await api.agent();
-    const keptRubric = await rubric(api, agentId, 'Kept one', description);
+    const retainedRubric = await rubric(api, agentId, 'Kept one', description);
     await rubric(api, agentId, 'Gone one', description);
     const drafts = [
       { title: 'New one', description },
@@ -110,7 +110,7 @@ describe('rubrics', () => {
       ['new-one', 1, 'medium'],
       ['kept-one', 2, 'low'],
     ]);
-    expect(replacement.rubrics[1]?.id).toBe(keptRubric.id);
+    expect(replacement.rubrics[1]?.id).toBe(retainedRubric.id);
     expect(replacement.platform_rubrics).toHaveLength(4);
     const duplicateBody = { rubrics: [drafts[0], { title: 'NEW one!', description }] };
     expect(failure(await api.call('replaceEvalRubrics', { params: { agentId }, body: duplicateBody }))).toEqual([400, 'rubric_repeated']);

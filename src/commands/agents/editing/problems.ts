@@ -16,9 +16,9 @@ const longestLine = 100;
 
 export function describeProblems(problems: readonly ReportedProblem[], text: string): string {
   const lines = text.split('\n');
-  const shown = problems.slice(0, maxShown).flatMap((problem) => describe(problem, lines));
+  const descriptions = problems.slice(0, maxShown).flatMap((problem) => describe(problem, lines));
   const omitted = problems.length > maxShown ? [`  and ${problems.length - maxShown} more`] : [];
-  return [`The text has ${pluralize(problems.length, 'error')}:`, ...shown, ...omitted].join('\n');
+  return [`The text has ${pluralize(problems.length, 'error')}:`, ...descriptions, ...omitted].join('\n');
 }
 
 function describe({ message, line, column }: ReportedProblem, lines: readonly string[]): string[] {

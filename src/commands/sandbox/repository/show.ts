@@ -50,13 +50,13 @@ export const statColumns = [
 /** The patch as text for a person: binary content is only mentioned. */
 export async function drawPatch(files: readonly PatchedFile[], view: View): Promise<string> {
   const { renderPatch } = await import('../../../terminal/diff.ts');
-  return files.map((file) => renderPatch(shownPart(file), view)).join('');
+  return files.map((file) => renderPatch(displayPart(file), view)).join('');
 }
 
 /** With short IDs of contents: the exact patch has complete ones, which `git apply` needs. */
 const abbreviateIds = (part: string): string => part.replace(/^(index [0-9a-f]{7})[0-9a-f]*(\.\.[0-9a-f]{7})[0-9a-f]*/m, '$1$2');
 
-function shownPart(file: PatchedFile): string {
+function displayPart(file: PatchedFile): string {
   const part = abbreviateIds(file.patch ?? `diff --git ${file.path}\n`);
   const sizes = [file.size_before, file.size_after].map((size) => (size === null ? 'nothing' : formatSize(size)));
   const header = part.slice(0, Math.max(0, part.search(/^(?:GIT binary patch|---|@@) ?/m)) || part.length);

@@ -3,7 +3,7 @@ import { defineCommand } from '../../../cli/kit/command.ts';
 import { confirm } from '../../../cli/kit/confirm.ts';
 import { duration, flag } from '../../../cli/kit/flags.ts';
 import { returns } from '../../../cli/kit/result.ts';
-import { revealFlag, secretOutput, shownSecret } from './shown.ts';
+import { displaySecret, revealFlag, secretOutput } from './shown.ts';
 
 export default defineCommand({
   summary: 'Replace the signing secret',
@@ -30,6 +30,6 @@ export default defineCommand({
     const body = { ...(seconds === undefined ? {} : { overlap_seconds: seconds }), ...(force ? { force } : {}) };
     // The interface defines no body here, so one is sent only if an option needs it.
     const input = { params: { teamId: context.teamId() }, ...(Object.keys(body).length === 0 ? {} : { body }) };
-    return shownSecret(context, await client.call('rotateTeamWebhookSecret', input), reveal);
+    return displaySecret(context, await client.call('rotateTeamWebhookSecret', input), reveal);
   },
 });

@@ -1,6 +1,6 @@
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { returns } from '../../../cli/kit/result.ts';
-import { revealFlag, secretOutput, shownSecret } from './shown.ts';
+import { displaySecret, revealFlag, secretOutput } from './shown.ts';
 
 export default defineCommand({
   summary: 'Show the signing secret',
@@ -14,6 +14,6 @@ export default defineCommand({
   output: secretOutput,
   async run(context, input) {
     const client = await context.client();
-    return shownSecret(context, await client.call('getTeamWebhookSecret', { params: { teamId: context.teamId() } }), input.reveal);
+    return displaySecret(context, await client.call('getTeamWebhookSecret', { params: { teamId: context.teamId() } }), input.reveal);
   },
 });

@@ -9,7 +9,7 @@ import type { WebhookSecret } from '../../../interface/types.ts';
 export const revealFlag = flag('Print the secret unmasked');
 
 /** The secret to print. It is masked on stderr in any case. */
-export function shownSecret(context: Context, answer: WebhookSecret, reveal: boolean): WebhookSecret {
+export function displaySecret(context: Context, answer: WebhookSecret, reveal: boolean): WebhookSecret {
   context.terminal.protect(answer.secret);
   return reveal ? answer : { ...answer, secret: maskSecret(answer.secret) };
 }

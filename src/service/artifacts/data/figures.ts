@@ -95,9 +95,9 @@ const countTable = (field: Field, counts: Counts, total: number): TableContent =
 
 /** A table of counts over time shows the latest counts. */
 function timeTable(field: Field, points: Counts, counts: Counts, total: number): TableContent {
-  const shownPoints = points.slice(-maxRows);
-  const rows = countRows(shownPoints);
-  return { kind: 'table', columns: countColumns(field, 'bucket', total), rows, total: rows.length, ...earlierSum(shownPoints, counts) };
+  const visiblePoints = points.slice(-maxRows);
+  const rows = countRows(visiblePoints);
+  return { kind: 'table', columns: countColumns(field, 'bucket', total), rows, total: rows.length, ...earlierSum(visiblePoints, counts) };
 }
 
 const countColumns = (field: Field, kind: ColumnKind, total: number): TableContent['columns'] => [

@@ -32,9 +32,9 @@ export async function checkAgent(engine: CheckEngine, options: CheckOptions): Pr
     inSandbox: (work) => engine.sandboxes.inTemporary(work),
     launcher: engine.containment,
     async secrets(names) {
-      const stored = agentId === undefined ? new Map<string, string>() : await agentSecrets(engine, agentId, names);
-      const passed = Object.entries(options.secrets).filter(([name]) => names.includes(name));
-      return new Map([...stored, ...passed]);
+      const storedSecrets = agentId === undefined ? new Map<string, string>() : await agentSecrets(engine, agentId, names);
+      const specifiedSecrets = Object.entries(options.secrets).filter(([name]) => names.includes(name));
+      return new Map([...storedSecrets, ...specifiedSecrets]);
     },
     ...{ turn, signal },
   });

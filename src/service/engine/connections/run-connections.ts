@@ -46,7 +46,7 @@ function problemOf({ name }: ConnectionRow, { kind, message }: ServerProblem): s
 }
 
 function answerOf({ content, structuredContent, isError }: CallToolResult): ConnectionAnswer {
-  const blocks = content.map((block) => shownBlock(block as Record<string, unknown>));
+  const blocks = content.map((block) => displayBlock(block as Record<string, unknown>));
   const texts = blocks.flatMap((block) => (block.type === 'text' ? [String(block.text)] : []));
   const text = texts.join('\n');
   return {
@@ -64,7 +64,7 @@ function objectIn(text: string): unknown {
 }
 
 /** A part of a result, with binary data replaced by its size: messages and templates are for texts. */
-function shownBlock(block: Record<string, unknown>): Record<string, unknown> {
+function displayBlock(block: Record<string, unknown>): Record<string, unknown> {
   const { data, resource, ...rest } = block;
   if (typeof data === 'string') return { ...rest, size: Buffer.byteLength(data, 'base64') };
   if (resource === undefined) return block;

@@ -54,7 +54,7 @@ it('webhooks report its permissions with their diffs', async () => {
   const machine = await AgentMachine.start({ webhooks: { allow: ['loopback'] } });
   await machine.api.ok('createTeamWebhook', { body: { url: hooks.url, events: ['human_request.created'] } });
   const run = await machine.run(worker, 'Hello');
-  const received = await eventually('the delivery', () => hooks.received[0]);
+  const received = await eventually('the delivery', () => hooks.deliveries[0]);
   const text = received.body.toString();
   expect(JSON.parse(text)).toMatchObject({ type: 'human_request.created' });
   expect(text).toContain(run.id);

@@ -248,8 +248,8 @@ describeNeeding(needsContainment, 'a contained agent', () => {
     expect(servers).toEqual([
       { type: 'http', name: 'aops', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v2\/mcp$/), headers: [] },
     ]);
-    const [nothing, written, none, ...refused] = await reports<unknown>(machine, run);
-    expect(nothing).toBeNull();
+    const [emptyReport, written, none, ...refused] = await reports<unknown>(machine, run);
+    expect(emptyReport).toBeNull();
     expect(written).toMatchObject({ structuredContent: { path: 'attack.md' } });
     expect(none).toMatchObject({ error: { code: -32_602 } });
     for (const answer of refused) expect(answer).toMatchObject({ status: 403, body: { error: 'path_not_allowed' } });
