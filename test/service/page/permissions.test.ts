@@ -36,7 +36,7 @@ describeWithChromium('a permission on the team page', () => {
       const run = started.stdout.trim();
       await service.until(run, 'waiting');
       const { code } = await service.api<{ code: string }>('POST', '/local/page-codes');
-      const { page, troubles } = await newPage({ colorScheme });
+      const { page, problems } = await newPage({ colorScheme });
       await page.goto(`${service.service.url}/#code=${code}&view=/inbox`);
       const main = page.getByRole('main');
       await main.getByText('Write result.txt').first().waitFor();
@@ -49,7 +49,7 @@ describeWithChromium('a permission on the team page', () => {
       await main.getByRole('radio', { name: 'Approve' }).check();
       await main.getByRole('button', { name: 'Send decision' }).click();
       await main.getByText('I wrote result.txt.').waitFor();
-      expect(troubles).toEqual([]);
+      expect(problems).toEqual([]);
     },
   );
 });
