@@ -142,10 +142,10 @@ describe('the error that ends watching', () => {
   });
 
   it('contains the reason if it was not shown, or only to a program', () => {
-    expect(describeEnd('table', true)).toMatchObject({ error: unreachableError, printed: '' });
+    expect(describeEnd('table', true)).toMatchObject({ error: unreachableError, output: '' });
     expect(describeEnd('json', false)).toMatchObject({
       error: unreachableError,
-      printed: expect.stringContaining('"reason":"The service cannot be reached."'),
+      output: expect.stringContaining('"reason":"The service cannot be reached."'),
     });
     const outages = new OutageTracker(new TwoTimes());
     for (let failure = 0; failure < 3; failure++) outages.tolerates(unreachableError);

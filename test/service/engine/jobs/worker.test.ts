@@ -284,7 +284,7 @@ describe('does not claim its own running jobs again when the process is frozen p
     clock.advance(60_000);
     disk.open();
     await until(() => clock.sleeps === 2);
-    expect(await outcome()).toEqual({ begins: 1, released: [true] });
+    expect(await outcome()).toEqual({ startCount: 1, released: [true] });
   });
 
   it('while it polls for jobs of another kind', async () => {
@@ -298,7 +298,7 @@ describe('does not claim its own running jobs again when the process is frozen p
     });
     clock.advance(5_000);
     await until(() => clock.sleeps === 2);
-    expect(await outcome()).toEqual({ begins: 1, released: [true] });
+    expect(await outcome()).toEqual({ startCount: 1, released: [true] });
   });
 });
 
