@@ -122,7 +122,6 @@ describe('an unknown command', () => {
     [['runs', 'approve'], 'Did you mean `aops runs respond RUN --approve`?'],
     [['runs', 'new'], 'Did you mean `aops runs start --agent AGENT`?'],
     [['agents', 'run', 'hello'], 'Did you mean `aops runs start --agent AGENT`?'],
-    [['agents', 'edit'], 'Did you mean `aops agents update AGENT --procedure FILE`?'],
     [['agents', 'new'], 'Did you mean `aops agents create`?'],
     [['agents', 'rm'], 'Did you mean `aops agents delete`?'],
     [['local', 'restart'], 'Did you mean `aops local down && aops local up`?'],

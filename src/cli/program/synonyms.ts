@@ -178,7 +178,6 @@ export const meaningsByGroup: Readonly<Record<string, Readonly<Record<string, re
     view: ['sandbox cat RUN FILE'],
   },
   agents: {
-    edit: ['agents update AGENT --procedure FILE'],
     history: ['revisions list AGENT'],
     logs: ['runs list --agent AGENT'],
     procedure: ['revisions get AGENT@live'],

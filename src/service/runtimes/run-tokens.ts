@@ -9,7 +9,7 @@ import { newSecret, secretHash } from '../secret-hash.ts';
 import type { RunHost } from './runtime.ts';
 
 /** What replaces a token in texts that are recorded. */
-const secretName = 'AOPS_RUN_TOKEN';
+const secretName = 'RUN_TOKEN';
 
 export class RunTokens {
   readonly #tokens = new Map<string, RunToken>();

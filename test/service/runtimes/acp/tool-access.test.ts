@@ -230,10 +230,10 @@ describe('the token of a run', () => {
     );
     expect(run).toMatchObject({ status: 'completed', error: null });
     const [printed, , read] = await reports<{ content: { text: string }[] } & string>(machine, run);
-    expect(printed).toBe('Bearer [secret AOPS_RUN_TOKEN]');
-    expect(read?.content[0]?.text).toBe('Bearer [secret AOPS_RUN_TOKEN]');
+    expect(printed).toBe('Bearer [secret RUN_TOKEN]');
+    expect(read?.content[0]?.text).toBe('Bearer [secret RUN_TOKEN]');
     const params = { agent_id: run.agent_id as string, path: 'notes.md' };
-    expect((await machine.api.ok('getAgentMemoryFile', { params })).content).toBe('Bearer [secret AOPS_RUN_TOKEN]');
+    expect((await machine.api.ok('getAgentMemoryFile', { params })).content).toBe('Bearer [secret RUN_TOKEN]');
   });
 });
 
