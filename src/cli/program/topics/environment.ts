@@ -19,6 +19,7 @@ const otherVariables: readonly (readonly [variable: string, meaning: string])[] 
   ['AOPS_CHROMIUM', 'Path of the browser (Chromium, Chrome, or Edge) for runs of the local service. Flag: `--chromium`.'],
   ['AOPS_NO_RATE_SHARING', 'If set to anything, aops does not share the state of the rate limit with other processes.'],
   ['AOPS_WEBHOOK_SECRET', 'The signing secret for `aops webhooks listen` and `aops webhooks verify`, unless --secret is passed.'],
+  ['AOPS_PROGRAM_ID', 'Marks the processes of a run at the level `host`; the local service sets it, and you do not have to.'],
   ['VISUAL', 'The editor for long answers and for `aops agents edit`; takes precedence over `EDITOR`.'],
   ['EDITOR', 'The same, if `VISUAL` is not set.'],
   ['CI', 'If set, there are no animations, prompts, or colours. `false` and `0` count as not set.'],
