@@ -154,8 +154,9 @@ export class Turn {
     const savedSession = this.#host.agentSession;
     if (mode?.asks === false && savedSession?.mode !== mode.mode)
       texts.push(`${name} ${version} works in the mode "${mode.mode}", in which it acts without asking a person.`);
-    if ((origin === 'new' || origin === 'replaced') && toolsShortfall !== undefined)
-      texts.push(`${name} ${version} has no tools for cases, for its memory, and for artifacts: ${toolsShortfall}.`);
+    // Only an agent that works on a case is expected to use its tools.
+    if ((origin === 'new' || origin === 'replaced') && toolsShortfall !== undefined && this.#host.case !== undefined)
+      texts.push(`${name} ${version} has no tools for its case, for its memory, and for artifacts: ${toolsShortfall}.`);
     if (origin === 'resumed' || origin === 'loaded') texts.push(`The session of ${name} was ${origin}.`);
     if (origin === 'replaced')
       texts.push(

@@ -2,32 +2,43 @@
 import { describe, expect, it } from 'vitest';
 import type { Case, Run } from '../../../../src/interface/types.ts';
 import { misbehaving } from '../../../agents/installed.ts';
-import { AgentMachine } from '../../helpers/agent-machine.ts';
+import { type AgentFields, AgentMachine } from '../../helpers/agent-machine.ts';
 import { config } from '../../helpers/service.ts';
 import { type Element, promptOf, reports, resultsOf, type ToolResult, tool, toolAgent } from '../../helpers/tool-agent.ts';
 
 const refusal = (error: string) => expect.objectContaining({ isError: true, structuredContent: expect.objectContaining({ error }) });
 
-/** Lets an agent work on a case of the queue "invoices", and returns what the agent reported. */
-async function onCase(
-  machine: AgentMachine,
-  elements: Element[],
-  draft: { title: string; data?: string } = { title: 'Check invoice 411' },
-): Promise<{ case: Case; run: Run; results: ToolResult[] }> {
+interface CaseDraft {
+  title: string;
+  data?: string;
+}
+
+/** Lets an agent work on a case of the queue "invoices". Returns when the run has ended or waits. */
+async function runOnCase(machine: AgentMachine, fields: AgentFields, draft: CaseDraft): Promise<{ caseId: string; run: Run }> {
   const { api } = machine;
   const { queue } = await api.ok('createQueue', { body: { name: 'invoices' } });
-  // The case is what the agent is prompted with, so what it does is part of the instructions.
-  const definition = JSON.stringify({ version: 1, ...toolAgent, instructions: promptOf(elements) });
+  const definition = JSON.stringify({ version: 1, ...fields });
   const { agent } = await api.ok('createAgent', { body: { name: 'Clerk', build: { name: 'first', config: config(definition, 'acp') } } });
   await api.ok('createAgentCaseTrigger', { params: { agent_id: agent.id }, body: { case_queue_id: queue.id, enabled: true } });
   const body = { case: { ...draft, priority: 'high' as const, labels: [{ key: 'vendor', value: 'Acme' }] } };
   const { added_cases: added } = await api.ok('createCases', { params: { queue_id: queue.id }, body });
-  const case_id = added[0]?.id as string;
+  const caseId = added[0]?.id as string;
   let runId: string | null = null;
-  while (runId === null) runId = (await api.ok('getCase', { params: { case_id } })).case.claimed_by_run_id;
-  const run = await machine.until(runId, 'completed', 'failed');
+  while (runId === null) runId = (await api.ok('getCase', { params: { case_id: caseId } })).case.claimed_by_run_id;
+  return { caseId, run: await machine.until(runId, 'waiting', 'completed', 'failed') };
+}
+
+/** Lets an agent use tools while it works on a case, and returns what it reported. */
+async function onCase(
+  machine: AgentMachine,
+  elements: Element[],
+  draft: CaseDraft = { title: 'Check invoice 411' },
+): Promise<{ case: Case; run: Run; results: ToolResult[] }> {
+  // The case is what the agent is prompted with, so what it does is part of the instructions.
+  const { caseId, run } = await runOnCase(machine, { ...toolAgent, instructions: promptOf(elements) }, draft);
   expect(run).toMatchObject({ status: 'completed', error: null });
-  return { case: (await api.ok('getCase', { params: { case_id } })).case, run, results: await reports(machine, run) };
+  const { case: finishedCase } = await machine.api.ok('getCase', { params: { case_id: caseId } });
+  return { case: finishedCase, run, results: await reports(machine, run) };
 }
 
 describe('the tools of a run', () => {
@@ -210,11 +221,13 @@ describe('the tools of a run', () => {
     expect(memory.content).toBe('once');
   });
 
-  it('are missing for an agent that cannot reach them, which a notice says', async () => {
+  it('are missing for an agent that cannot reach them, which a notice says if it works on a case', async () => {
     const machine = await AgentMachine.start();
-    const run = await machine.run({ command: misbehaving('no-http') }, 'Hello');
+    const { run } = await runOnCase(machine, { command: misbehaving('no-http') }, { title: 'Check invoice 411' });
     expect(await machine.texts(run, 'notice')).toEqual([
-      'Misbehaving agent 1.2.3 has no tools for cases, for its memory, and for artifacts: it does not support MCP servers over HTTP.',
+      'Misbehaving agent 1.2.3 has no tools for its case, for its memory, and for artifacts: it does not support MCP servers over HTTP.',
     ]);
+    const otherRun = await machine.run({ command: misbehaving('no-http') }, 'Hello');
+    expect(await machine.texts(otherRun, 'notice')).toEqual([]);
   });
 });
