@@ -23,7 +23,7 @@ await writeFile(file, `${JSON.stringify(result.snapshot, null, 2)}\n`);
 const lines = [
   ['Changed; verify them again, and adapt test/agents/package.json', result.changed],
   ['No longer published', result.missing],
-  ['Published, but not in the snapshot', result.others],
+  ['Published, but not in the snapshot', result.unlisted],
 ];
 for (const [title, ids] of lines) console.log(`${title}: ${ids.length === 0 ? '-' : ids.join(', ')}`);
 console.log('Format the file with: npx biome check --write src/service/runtimes/acp/registry.json');

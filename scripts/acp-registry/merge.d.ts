@@ -15,5 +15,5 @@ export function merge(
   /** Agents of the snapshot that are no longer published. */
   missing: string[];
   /** Published agents that the snapshot does not contain. */
-  others: string[];
+  unlisted: string[];
 };

@@ -72,5 +72,5 @@ export function merge(snapshot, publishedRegistry, date) {
     changedIds.push(agent.id);
     return { ...mergeResult, verified: [] };
   });
-  return { snapshot: { ...snapshot, date, agents }, changed: changedIds, missing, others: [...entries.keys()].sort() };
+  return { snapshot: { ...snapshot, date, agents }, changed: changedIds, missing, unlisted: [...entries.keys()].sort() };
 }

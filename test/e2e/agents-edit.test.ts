@@ -160,9 +160,9 @@ describe('agents edit', () => {
     await screen.shows('Saved as revision 2');
     expect(await screen.exit).toBe(0);
     expect(await live(`${agent}-program`)).toBe(definition.replace('Be brief.', 'Be kind.'));
-    const wrong = machine.terminal('agents', 'edit', agent, '--instructions');
-    await wrong.shows('is not a program, and only programs have instructions');
-    expect(await wrong.exit).toBe(2);
+    const refusal = machine.terminal('agents', 'edit', agent, '--instructions');
+    await refusal.shows('is not a program, and only programs have instructions');
+    expect(await refusal.exit).toBe(2);
   });
 
   it('needs a terminal', async () => {

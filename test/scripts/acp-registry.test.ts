@@ -51,7 +51,7 @@ describe('a newer registry', () => {
   it('names the agents that it lacks and those that are new', () => {
     expect(mergeResult.missing).toContain('cursor');
     expect(mergeResult.missing).not.toContain('goose');
-    expect(mergeResult.others).toEqual(['fresh']);
+    expect(mergeResult.unlisted).toEqual(['fresh']);
   });
 
   it('leads to a valid snapshot', () => {

@@ -61,14 +61,14 @@ class InstructionFolder {
     for (const name of await this.#names(skillsFolder)) {
       const folder = path.join(skillsFolder, name);
       if ((await this.#kindOf(folder)) !== 'folder') {
-        this.ignored.push(this.#named(folder));
+        this.ignored.push(this.#displayPath(folder));
         continue;
       }
       const files: Record<string, string> = {};
       await this.#collect(folder, '', [], files);
       if (files[skillFile] === undefined)
         throw new UsageError(
-          `${this.#named(folder)} contains no ${skillFile}.`,
+          `${this.#displayPath(folder)} contains no ${skillFile}.`,
           `A skill is a folder with a file ${skillFile}, which begins with its name and description.`,
         );
       skills[name] = files;
@@ -80,7 +80,7 @@ class InstructionFolder {
   async #collect(skill: string, folder: string, parents: readonly string[], files: Record<string, string>): Promise<void> {
     const place = path.join(skill, folder);
     const real = await this.#realPath(place);
-    if (parents.includes(real)) throw new UsageError(`${this.#named(place)} is a link to a folder that contains it.`);
+    if (parents.includes(real)) throw new UsageError(`${this.#displayPath(place)} is a link to a folder that contains it.`);
     for (const name of await this.#names(place)) {
       const file = path.join(folder, name);
       if ((await this.#kindOf(path.join(skill, file))) === 'folder') await this.#collect(skill, file, [...parents, real], files);
@@ -91,7 +91,7 @@ class InstructionFolder {
   /** The names in a folder, without hidden ones, which belong to tools. */
   async #names(folder: string): Promise<string[]> {
     const names = await readdir(await this.#realPath(folder)).catch((error: NodeJS.ErrnoException) => {
-      throw new UsageError(fileProblem(this.#named(folder), error));
+      throw new UsageError(fileProblem(this.#displayPath(folder), error));
     });
     return names.filter((name) => !name.startsWith('.')).sort();
   }
@@ -103,15 +103,15 @@ class InstructionFolder {
     if (this.#size > maxBytes)
       throw new UsageError(
         `${this.#name} is too large: instructions and skills can have at most 1 MiB together.`,
-        `It was exceeded at ${this.#named(file)} (${size} bytes). Let a skill refer to large files instead of containing them.`,
+        `It was exceeded at ${this.#displayPath(file)} (${size} bytes). Let a skill refer to large files instead of containing them.`,
       );
     const bytes = await readFile(place).catch((error: NodeJS.ErrnoException) => {
-      throw new UsageError(fileProblem(this.#named(file), error));
+      throw new UsageError(fileProblem(this.#displayPath(file), error));
     });
     const text = decodedText(bytes);
     if (text === undefined)
       throw new UsageError(
-        `${this.#named(file)} is not a text in UTF-8.`,
+        `${this.#displayPath(file)} is not a text in UTF-8.`,
         'Instructions and skills can only contain texts. Remove the file.',
       );
     return text;
@@ -123,7 +123,7 @@ class InstructionFolder {
     const stats = place === undefined ? undefined : await stat(place);
     if (stats === undefined || stats.isFile()) return stats && 'file';
     if (stats.isDirectory()) return 'folder';
-    throw new UsageError(`${this.#named(name)} is neither a file nor a folder.`);
+    throw new UsageError(`${this.#displayPath(name)} is neither a file nor a folder.`);
   }
 
   async #realPath(name: string): Promise<string>;
@@ -132,17 +132,17 @@ class InstructionFolder {
     const place = path.join(this.#root, name);
     const real = await realpath(place).catch((error: NodeJS.ErrnoException) => {
       if (isOptional && error.code === 'ENOENT') return undefined;
-      throw new UsageError(fileProblem(this.#named(name), error));
+      throw new UsageError(fileProblem(this.#displayPath(name), error));
     });
     if (real !== undefined && real !== this.#root && !real.startsWith(this.#root + path.sep))
       throw new UsageError(
-        `${this.#named(name)} is a link that leads out of ${this.#name}.`,
+        `${this.#displayPath(name)} is a link that leads out of ${this.#name}.`,
         'Replace the link with a copy of the file, so that the revision contains what you see there.',
       );
     return real;
   }
 
-  #named(name: string): string {
+  #displayPath(name: string): string {
     return path.join(this.#name, name);
   }
 }

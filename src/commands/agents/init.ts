@@ -89,14 +89,14 @@ type Contents = readonly (readonly [file: string, content: string])[];
  * @throws AopsError `not_confirmed` if files with other contents may not be overwritten
  */
 async function unchangedFiles(context: Context, folder: string, contents: Contents): Promise<string[]> {
-  const same: string[] = [];
-  const different: string[] = [];
+  const unchanged: string[] = [];
+  const changed: string[] = [];
   for (const [file, content] of contents) {
     const present = await readPresent(path.join(folder, file));
-    if (present !== undefined) (present === content ? same : different).push(file);
+    if (present !== undefined) (present === content ? unchanged : changed).push(file);
   }
-  if (different.length > 0) await confirm(context, `Overwrite ${different.join(', ')} in ${folder}?`);
-  return same;
+  if (changed.length > 0) await confirm(context, `Overwrite ${changed.join(', ')} in ${folder}?`);
+  return unchanged;
 }
 
 /** The content of a file; undefined if it does not exist. @throws AopsError `not_readable` */

@@ -18,7 +18,7 @@ export interface EditedDocument<Saved> {
   advice: string;
   /** What is saved for an edited text. */
   compose(text: string): string;
-  save(composed: string): Promise<Saved>;
+  save(newText: string): Promise<Saved>;
 }
 
 /**
@@ -55,12 +55,12 @@ export async function editUntilSaved<Saved>(context: Context, document: EditedDo
 const again = Symbol('again');
 
 async function attempt<Saved>(context: Context, document: EditedDocument<Saved>, text: string): Promise<Saved | typeof again> {
-  const composed = document.compose(text);
+  const newText = document.compose(text);
   try {
-    return await document.save(composed);
+    return await document.save(newText);
   } catch (error) {
     if (!(error instanceof ServiceAnswerError) || error.code !== 'invalid_procedure') throw error;
-    const description = describeProblems(error.problems, composed);
+    const description = describeProblems(error.problems, newText);
     context.terminal.warn(description);
     if (await context.prompter.confirm({ message: 'Edit it again?', initial: true })) return again;
     throw new UsageError('Nothing was saved, because the text is not valid.', 'See `aops help procedures`.', error.code);

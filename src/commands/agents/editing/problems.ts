@@ -10,14 +10,14 @@ export interface ReportedProblem {
 }
 
 /** The number of problems that are shown with their lines. */
-const maxShown = 10;
+const maxProblems = 10;
 /** The longest part of a line that is shown, in characters. */
 const longestLine = 100;
 
 export function describeProblems(problems: readonly ReportedProblem[], text: string): string {
   const lines = text.split('\n');
-  const descriptions = problems.slice(0, maxShown).flatMap((problem) => describe(problem, lines));
-  const omitted = problems.length > maxShown ? [`  and ${problems.length - maxShown} more`] : [];
+  const descriptions = problems.slice(0, maxProblems).flatMap((problem) => describe(problem, lines));
+  const omitted = problems.length > maxProblems ? [`  and ${problems.length - maxProblems} more`] : [];
   return [`The text has ${pluralize(problems.length, 'error')}:`, ...descriptions, ...omitted].join('\n');
 }
 

@@ -23,9 +23,9 @@ export async function planTests(context: Context, { places, filter, limit, progr
     const file = await loadTestFile(context, place);
     const agent = await readTestedAgent(context, file, program);
     hasProgram ||= agent.runtime === 'acp';
-    for (const placed of file.tests) {
-      const own = placed.test.timeout === undefined ? undefined : parseDuration(placed.test.timeout);
-      tests.push({ ...placed, file, agent, number: tests.length + 1, limit: limitOf(own, file.timeout, limit, agent) });
+    for (const placedTest of file.tests) {
+      const own = placedTest.test.timeout === undefined ? undefined : parseDuration(placedTest.test.timeout);
+      tests.push({ ...placedTest, file, agent, number: tests.length + 1, limit: limitOf(own, file.timeout, limit, agent) });
     }
   }
   if (!hasProgram && Object.keys(program.environment).length + program.secrets.length > 0)

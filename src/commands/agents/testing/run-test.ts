@@ -81,7 +81,7 @@ const overdue = ({ limit }: PlannedTest): string => `The test did not end within
 class Execution {
   readonly #context: Context;
   readonly #service: TemporaryService;
-  readonly #planned: PlannedTest;
+  readonly #plannedTest: PlannedTest;
   readonly #team: TestTeam;
   /** The limit of the test. */
   readonly #limit: AbortSignal;
@@ -103,17 +103,17 @@ class Execution {
   ) {
     this.#context = context;
     this.#service = service;
-    this.#planned = planned;
+    this.#plannedTest = planned;
     this.#team = team;
     this.#limit = signals.limit;
     this.#signal = anySignal([signals.signal, signals.limit]);
   }
 
   async observe(): Promise<Observation> {
-    const { agent: tested, test, number } = this.#planned;
+    const { agent: testedAgent, test, number } = this.#plannedTest;
     // Tests with repositories share a team, in which names are unique.
-    const name = test.repository === undefined ? tested.name : `${tested.name} ${number}`;
-    const agent = await createTestedAgent(this.#team, { ...tested, name });
+    const name = test.repository === undefined ? testedAgent.name : `${testedAgent.name} ${number}`;
+    const agent = await createTestedAgent(this.#team, { ...testedAgent, name });
     const run = await this.#start(agent);
     let aborted: string | undefined;
     try {
@@ -126,7 +126,7 @@ class Execution {
     } catch (error) {
       // A change that was in progress fails with an error of its own.
       if (!this.#limit.aborted) throw error;
-      aborted = `${overdue(this.#planned)}; the run was ${this.#status}.`;
+      aborted = `${overdue(this.#plannedTest)}; the run was ${this.#status}.`;
     } finally {
       // It ends the agent's program and whatever else is executed, before the files are read.
       if (!['completed', 'failed', 'interrupted'].includes(this.#status)) await this.#stop(run);
@@ -146,12 +146,12 @@ class Execution {
 
   /** The messages after the one that starts the run. */
   #laterMessages(): readonly string[] {
-    const { message } = this.#planned.test;
+    const { message } = this.#plannedTest.test;
     return Array.isArray(message) ? message.slice(1) : [];
   }
 
   async #start(agent: string): Promise<string> {
-    const { message, files, repository, case: draft } = this.#planned.test;
+    const { message, files, repository, case: draft } = this.#plannedTest.test;
     const { client, id } = this.#team;
     const signal = this.#signal;
     if (draft !== undefined) {
@@ -172,11 +172,11 @@ class Execution {
   }
 
   #folder(kind: string): string {
-    return path.join(this.#service.folder, kind, String(this.#planned.number));
+    return path.join(this.#service.folder, kind, String(this.#plannedTest.number));
   }
 
   #repository(folder: string): Promise<string> {
-    const source = path.resolve(this.#planned.file.folder, folder);
+    const source = path.resolve(this.#plannedTest.file.folder, folder);
     return makeRepository(source, this.#folder('repositories'), this.#context.env, this.#signal);
   }
 
@@ -184,7 +184,7 @@ class Execution {
     const { client } = this.#team;
     const { sandbox_id } = await client.call('createSandbox', {}, { signal: this.#signal });
     for (const [target, source] of Object.entries(files)) {
-      const content = typeof source === 'string' ? Buffer.from(source) : (this.#planned.file.fixtures.get(source.from) as Buffer);
+      const content = typeof source === 'string' ? Buffer.from(source) : (this.#plannedTest.file.fixtures.get(source.from) as Buffer);
       const file = path.join(this.#folder('files'), target);
       await mkdir(path.dirname(file), { recursive: true });
       await writeFile(file, content);
@@ -210,7 +210,7 @@ class Execution {
         } else if (event.type === 'human_request.pending') {
           const request = event.data.human_request;
           this.#requests.push(request.title);
-          const answer = answerFromFile(this.#planned.answers, request);
+          const answer = answerFromFile(this.#plannedTest.answers, request);
           this.#status = 'waiting';
           if (answer === undefined) return;
           const params = { run_id: run, request_id: request.id };
@@ -235,7 +235,7 @@ class Execution {
   /** The files that the test names, as the run left them. */
   async #readFiles(runId: string): Promise<Map<string, Buffer | undefined>> {
     const files = new Map<string, Buffer | undefined>();
-    for (const file of Object.keys(this.#planned.test.expect?.files ?? {})) files.set(file, await this.#readFile(runId, file));
+    for (const file of Object.keys(this.#plannedTest.test.expect?.files ?? {})) files.set(file, await this.#readFile(runId, file));
     return files;
   }
 

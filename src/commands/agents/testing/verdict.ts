@@ -49,7 +49,7 @@ function statusFailures(expected: string, { status, error, aborted, requests }: 
   if (aborted !== undefined) return [{ expectation: 'status', message: aborted }];
   if (status === expected) return [];
   const reason =
-    status === 'waiting' ? `the test has no answer for ${quoted(requests.at(-1) ?? '')}` : error === null ? undefined : shortened(error);
+    status === 'waiting' ? `the test has no answer for ${quoted(requests.at(-1) ?? '')}` : error === null ? undefined : shortenError(error);
   return [{ expectation: 'status', message: `The run is ${status} instead of ${expected}${reason === undefined ? '.' : `: ${reason}`}` }];
 }
 
@@ -74,7 +74,7 @@ const lines = (texts: readonly (string | undefined)[]): string => texts.map((tex
 /** The most lines of an error that are shown; it can quote what a program wrote. */
 const maxErrorLines = 12;
 
-function shortened(error: string): string {
+function shortenError(error: string): string {
   const lines = error.split('\n');
   return lines.length <= maxErrorLines ? error : [...lines.slice(0, maxErrorLines), '…'].join('\n');
 }

@@ -162,9 +162,9 @@ describe('the tools of a run', () => {
     const { run, results } = await resultsOf(machine, tool('create_artifact', { message: 'title "The week"; runs by status' }));
     const { id } = (results[0] as ToolResult).structuredContent.artifact as { id: string };
     const params = { artifactId: id };
-    const generated = async () => (await machine.api.ok('getArtifact', { params })).artifact;
-    let artifact = await generated();
-    while (artifact.status !== 'completed') artifact = await generated();
+    const readArtifact = async () => (await machine.api.ok('getArtifact', { params })).artifact;
+    let artifact = await readArtifact();
+    while (artifact.status !== 'completed') artifact = await readArtifact();
     expect(await machine.texts(run, 'notice')).toEqual(['The agent created an artifact: title "The week"; runs by status']);
     expect(artifact).toMatchObject({ created_by_user_id: run.id, title: 'The week', visibility: 'team', publish_permission: 'edit' });
     const more = [tool('get_artifact', { artifact_id: id }), tool('change_artifact', { artifact_id: id, message: 'chart of runs' })];
@@ -178,13 +178,13 @@ describe('the tools of a run', () => {
     expect(changed?.content[0]?.text).toBe(`Changing artifact ${id}. Check the outcome with get_artifact.`);
 
     // The description was ambiguous. The agent describes again what it wants.
-    while ((await generated()).status !== 'running') await new Promise((resolve) => setImmediate(resolve));
+    while ((await readArtifact()).status !== 'running') await new Promise((resolve) => setImmediate(resolve));
     const last = [tool('get_artifact', { artifact_id: id }), tool('change_artifact', { artifact_id: id, message: 'add usage' })];
     await machine.api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: promptOf(last) } });
     await machine.until(run.id, 'completed');
-    const [asking, clarified] = await reports(machine, run);
-    expect(asking?.content[0]?.text).toContain('is ambiguous');
-    expect(clarified?.isError).toBeUndefined();
+    const [questionResult, finalResult] = await reports(machine, run);
+    expect(questionResult?.content[0]?.text).toContain('is ambiguous');
+    expect(finalResult?.isError).toBeUndefined();
   });
 
   it('do not reach an artifact that a person has created', async () => {
