@@ -68,7 +68,7 @@ describe('on a system other than Linux', () => {
     ['darwin', 'macOS'],
     ['win32', 'Windows'],
     ['freebsd', 'freebsd'],
-  ] as const)('is off with the setting auto, and says so: %s', async (platform, name) => {
+  ] as const)('is off with the setting auto, and reports why: %s', async (platform, name) => {
     const auto = new Containment(await options('auto', platform));
     await auto.start('127.0.0.1', 1);
     expect(auto.level).toBe('off');

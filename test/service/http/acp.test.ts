@@ -61,7 +61,7 @@ describe('the agents of the registry', () => {
     expect(agents.find(({ id }) => id === 'gemini')).toMatchObject({ status: 'installed', warnings: [] });
   });
 
-  it('are none in a service without the runtime that executes them', async () => {
+  it('are an empty list in a service without the runtime that executes them', async () => {
     expect(await (await start()).ok('listAcpAgents')).toEqual({ agents: [] });
   });
 

@@ -1,7 +1,7 @@
 /** An agent that is a program. */
 
 import { shellWord } from '../../../base/shell.ts';
-import { createCommand, definition, secretAdvice, testCommand } from './program.ts';
+import { createCommand, definition, secretAdvice, testCommand, testFileHead } from './program.ts';
 import type { Template, TemplateInput } from './template.ts';
 
 const instructions = `# Instructions
@@ -13,14 +13,9 @@ You write short notes.
 - Answer with one sentence that names the file.
 `;
 
-const tests = (name: string): string => `# \`aops agents test\` runs these tests on a temporary service.
-version: 1
-agent:
-  name: ${JSON.stringify(name)}
-  procedure: agent.yaml
-  instructions: AGENTS.md
-tests:
-  # The texts of a model differ, so these tests expect files instead of messages.
+const tests = (
+  name: string,
+): string => `${testFileHead(name)}  # The texts of a model differ, so these tests expect files instead of messages.
   - name: writes the file that it is asked for
     message: Create the file result.txt. Its only content is the word hello.
     approvals:

@@ -18,7 +18,17 @@ export const testCommand = (input: TemplateInput): string => `aops agents test${
 export const createCommand = (input: TemplateInput): string =>
   `aops agents create ${shellWord(input.name)} --procedure agent.yaml --instructions AGENTS.md${secretFlag(input)}`;
 
-/** A paragraph about the secret; empty if there is none. */
+/** The first lines of the file with the tests; the tests follow. */
+export const testFileHead = (name: string): string => `# \`aops agents test\` runs these tests on a temporary service.
+version: 1
+agent:
+  name: ${JSON.stringify(name)}
+  procedure: agent.yaml
+  instructions: AGENTS.md
+tests:
+`;
+
+/** A paragraph about the secret; empty for a program without one. */
 export const secretAdvice = ({ program }: TemplateInput): string =>
   program?.secret === undefined
     ? ''

@@ -1,6 +1,6 @@
 /** An agent that is a program and works on a git repository. */
 import { shellWord } from '../../../base/shell.ts';
-import { createCommand, definition, secretAdvice, testCommand } from './program.ts';
+import { createCommand, definition, secretAdvice, testCommand, testFileHead } from './program.ts';
 import type { Template, TemplateInput } from './template.ts';
 
 const instructions = `# Instructions
@@ -30,14 +30,7 @@ test('adds the numbers', () => {
 
 const message = 'The test of sum.js fails. Fix it.';
 
-const tests = (name: string): string => `# \`aops agents test\` runs these tests on a temporary service.
-version: 1
-agent:
-  name: ${JSON.stringify(name)}
-  procedure: agent.yaml
-  instructions: AGENTS.md
-tests:
-  - name: fixes the code and leaves the test alone
+const tests = (name: string): string => `${testFileHead(name)}  - name: fixes the code and leaves the test alone
     message: ${message}
     repository: fixture
     approvals:
