@@ -26,9 +26,10 @@ const patience = { factor: 5, milliseconds: 25_000 };
 /** The limit of each test in milliseconds: without a mutant, and with one, where it also has a factor for tests that take longer. */
 const testLimit = { usual: 60_000, mutant: 10_000, factor: 3 };
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = argumentsOf({
   allowPositionals: true,
   options: {
+    help: { type: 'boolean', short: 'h' },
     tests: { type: 'string', multiple: true, default: [] },
     limit: { type: 'string', default: '60' },
     sample: { type: 'string' },
@@ -38,6 +39,10 @@ const { values, positionals } = parseArgs({
     workers: { type: 'string', default: '2' },
   },
 });
+if (values.help) {
+  process.stdout.write(helpText());
+  process.exit(0);
+}
 const number = (name) => {
   const value = Number(values[name]);
   if (values[name] !== undefined && !(value > 0)) usage(`--${name} needs a number above 0, not "${values[name]}".`);
@@ -189,8 +194,24 @@ const place = ({ file, line, original, replacement }) => {
   return `${file}:${line}  ${short(original)}  ->  ${replacement === '' ? '(removed)' : short(replacement)}`;
 };
 
+/** The flags and paths of this command. */
+function argumentsOf(config) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    return usage(error.message);
+  }
+}
+
+/** The comment at the top of this file. */
+function helpText() {
+  const source = readFileSync(import.meta.filename, 'utf8');
+  const comment = source.slice(source.indexOf('/**') + 3, source.indexOf('*/'));
+  return `${comment.replaceAll(/^ \* ?/gm, '').trim()}\n`;
+}
+
 function usage(message) {
-  process.stderr.write(`${message}\n`);
+  process.stderr.write(`${message}\nSee: npm run mutate -- --help\n`);
   process.exit(2);
 }
 

@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
@@ -50,11 +49,11 @@ export default defineCommand({
     const dataDirectory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
     const file = input.file === '-' ? '-' : path.resolve(context.cwd, input.file);
     if (!input.verify) await refuseRunning(dataDirectory);
-    const source = await sourceOf(context, file);
     const { newReadProgress, readBackup, restoreBackup } = await import('../../service/backup/index.ts');
+    const source = await openSource(context, file);
     const progress = newReadProgress();
     const spinner = startSpinner(context.terminal, 'Reading the backup', context.clock);
-    const chunks = withProgress(source, context, () =>
+    const chunks = withProgress(source.chunks, context, () =>
       spinner.update(`${input.verify ? 'Checking' : 'Restoring'}: ${pluralize(progress.files, 'file')}, ${formatSize(progress.bytes)}`),
     );
     try {
@@ -66,6 +65,7 @@ export default defineCommand({
       return { file, restored: !input.verify, data_dir, ...info, sandboxes, files, content_bytes };
     } finally {
       spinner.stop();
+      await source.close();
     }
   },
 });
@@ -81,24 +81,28 @@ async function refuseRunning(dataDirectory: string): Promise<void> {
   });
 }
 
+/** Where a backup is read from. */
+interface Source {
+  chunks: AsyncIterable<Uint8Array>;
+  /** Closes the file, even if nothing was read from it. */
+  close(): Promise<void>;
+}
+
 /** @throws UsageError for a file that cannot be read */
-async function sourceOf({ terminal }: Context, file: string): Promise<AsyncIterable<Uint8Array>> {
+async function openSource({ terminal }: Context, file: string): Promise<Source> {
   if (file === '-') {
     if (terminal.in.isTTY)
       throw new UsageError('A backup cannot be read from a terminal.', 'Specify a file, or pipe the backup to this command.');
-    return terminal.in.stream;
+    return { chunks: terminal.in.stream, close: async () => undefined };
   }
-  try {
-    const handle = await open(file, 'r');
-    if ((await handle.stat()).isDirectory()) {
-      await handle.close();
-      throw new UsageError(`${file} is a directory.`, 'Specify a file that `aops local backup` wrote.');
-    }
-    return createReadStream(file, { fd: handle, highWaterMark: 1_048_576 });
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(fileProblem(file, error as NodeJS.ErrnoException), 'Check the path.', 'file_not_readable');
+  const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(fileProblem(file, error), 'Check the path.', 'file_not_readable');
+  });
+  if ((await handle.stat()).isDirectory()) {
+    await handle.close();
+    throw new UsageError(`${file} is a directory.`, 'Specify a file that `aops local backup` wrote.');
   }
+  return { chunks: handle.createReadStream({ highWaterMark: 1_048_576, autoClose: false }), close: () => handle.close() };
 }
 
 async function* withProgress(source: AsyncIterable<Uint8Array>, { clock }: Context, update: () => void): AsyncGenerator<Uint8Array> {

@@ -17,7 +17,7 @@ import { RunTokens } from '../runtimes/run-tokens.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { scriptRuntime } from '../runtimes/script/script-runtime.ts';
 import { systemPath } from '../sandbox/exec.ts';
-import { SandboxStore } from '../sandbox/sandbox.ts';
+import { SandboxStore } from '../sandbox/sandbox-store.ts';
 import { SecretBox } from '../secret-box.ts';
 import { largestConcurrency } from '../store/access/plans.ts';
 import type { DatabaseCopies } from '../store/storage.ts';

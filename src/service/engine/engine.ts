@@ -15,7 +15,7 @@ import type { Repositories } from '../repositories/repositories.ts';
 import type { RunTokens } from '../runtimes/run-tokens.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { Launcher } from '../sandbox/launch.ts';
-import type { SandboxStore } from '../sandbox/sandbox.ts';
+import type { SandboxStore } from '../sandbox/sandbox-store.ts';
 import type { SecretBox } from '../secret-box.ts';
 import type { Store, UnitOfWork } from '../store/database/database.ts';
 import type { BackupHolds } from './backup/backup-hold.ts';

@@ -1,6 +1,7 @@
 /** The facts by which a run can be judged. All of them are from its latest turn, except for the files, which are current. */
 import { ServiceError } from '../errors.ts';
-import type { Sandbox, SandboxStore } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { SandboxStore } from '../sandbox/sandbox-store.ts';
 import { findMemoryFile } from '../store/agents/memory-files.ts';
 import type { Queries } from '../store/database/database.ts';
 import type { RunRow } from '../store/database/schema.ts';

@@ -1,12 +1,13 @@
 /** `aops local backup` and `aops local restore`: what they write, print, and reject. */
 import { existsSync } from 'node:fs';
-import { chmod, lutimes, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, lutimes, mkdir, readdir, readFile, readlink, realpath, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeWorkFolder } from '../../../src/commands/local/work-folder.ts';
 import { StoredRows } from '../../service/backup/stored-data.ts';
 import { ManualClock } from '../../service/helpers/clock.ts';
 import { putEmptyDatabase } from '../../support/empty-database.ts';
+import { itNeeding, needsLinux } from '../../support/requirements.ts';
 import { type CliOptions, type CliResult, runCli } from '../../support/run-cli.ts';
 import { folderEnv, startTestService } from '../../support/service.ts';
 import { temporaryDirectory, temporaryFolder } from '../../support/temporary.ts';
@@ -157,6 +158,12 @@ describe('local restore', () => {
 
   it('rejects a data directory that is not empty', async () => {
     expect(errorOf(await aops(['restore', backup, '--data-dir', stoppedDirectory, '--json']))).toEqual([6, 'data_directory_not_empty']);
+  });
+
+  itNeeding(needsLinux, 'does not leave the backup open when it rejects the data directory', async () => {
+    await aops(['restore', backup, '--data-dir', stoppedDirectory, '--json']);
+    const targets = (await readdir('/proc/self/fd')).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => ''));
+    expect(await Promise.all(targets)).not.toContain(await realpath(backup));
   });
 });
 

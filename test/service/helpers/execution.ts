@@ -5,7 +5,7 @@ import { BackupHolds } from '../../../src/service/engine/backup/backup-hold.ts';
 import { RunSession, type SessionEngine } from '../../../src/service/engine/runs/run-session.ts';
 import { FileStore } from '../../../src/service/files/file-store.ts';
 import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
-import { SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
 import { fileCopies } from '../../../src/service/store/database/sqlite/file-hold.ts';
 import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { enqueueJob, takeJob } from '../../../src/service/store/jobs/jobs.ts';

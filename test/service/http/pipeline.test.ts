@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { version } from '../../../src/base/version.ts';
-import { SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { auth, bodyOf, raw, statusOf } from '../helpers/raw.ts';

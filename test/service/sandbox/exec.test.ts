@@ -4,7 +4,8 @@ import path from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
-import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
+import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
 import { runPromptly } from '../../support/promptly.ts';
 import { itNeeding, needsLinux } from '../../support/requirements.ts';
 

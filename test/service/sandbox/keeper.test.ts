@@ -26,7 +26,7 @@ it('reports that there is no group before one is set', async () => {
 });
 
 itNeeding(needsLinux, 'kills a running command and its daemon when the service is killed', async () => {
-  const sandboxModule = path.resolve(import.meta.dirname, '../../../src/service/sandbox/sandbox.ts');
+  const sandboxModule = path.resolve(import.meta.dirname, '../../../src/service/sandbox/sandbox-store.ts');
   const launchModule = path.resolve(import.meta.dirname, '../../../src/service/sandbox/launch.ts');
   const source = path.join(folder, 'service.ts');
   const built = path.join(folder, 'service.mjs');

@@ -3,7 +3,8 @@ import { appendFile, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writ
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
+import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
 import { Gate } from '../helpers/runtime.ts';
 

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { confirm, confirmOpen, type Place } from '../../../src/service/sandbox/paths.ts';
-import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
+import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
 
 let base: string;

@@ -7,8 +7,9 @@ import type { SandboxFileContent, SandboxFileEntry } from '../../../interface/ty
 import { ServiceError } from '../../errors.ts';
 import { type RequestContext, signedUrl } from '../../http/context.ts';
 import { errorFields } from '../../log.ts';
+import type { SandboxEntry } from '../../sandbox/entry.ts';
 import { namesOf, publicPath, workspace } from '../../sandbox/paths.ts';
-import type { Sandbox, SandboxEntry } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { findRepository } from '../../store/runs/sandbox-repositories.ts';
 import { findSandbox } from '../../store/runs/sandboxes.ts';

@@ -2,8 +2,8 @@
 import path from 'node:path';
 import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
+import type { ExecResult } from '../../sandbox/exec.ts';
 import { imageTypeOf } from '../../sandbox/file-kind.ts';
-import type { ExecResult } from '../../sandbox/sandbox.ts';
 import type { RuntimeEvent } from '../runtime.ts';
 import { command, text, value } from './rendering/parts.ts';
 import { defaultExec, type Step, type StepKind, type StepOf } from './schema.ts';

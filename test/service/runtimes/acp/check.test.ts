@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AgentCheck } from '../../../../src/interface/types.ts';
 import type { AcpLimits } from '../../../../src/service/runtimes/acp/options.ts';
-import { SandboxStore } from '../../../../src/service/sandbox/sandbox.ts';
+import { SandboxStore } from '../../../../src/service/sandbox/sandbox-store.ts';
 import { misbehaving } from '../../../agents/installed.ts';
 import { installAgent } from '../../../support/agent-programs.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -16,7 +16,8 @@ import type {
 } from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { hostLauncher, type Launcher } from '../../../../src/service/sandbox/launch.ts';
-import { type Sandbox, SandboxStore } from '../../../../src/service/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../../src/service/sandbox/sandbox.ts';
+import { SandboxStore } from '../../../../src/service/sandbox/sandbox-store.ts';
 
 export interface TestSandbox {
   sandbox: Sandbox;

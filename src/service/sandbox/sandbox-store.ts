@@ -1,0 +1,154 @@
+/**
+ * The sandboxes of a service. On disk, a sandbox is `<root>/<id>/` with `workspace/` (what callers see), `staging/` (uploads in
+ * progress), `tmp/` (TMPDIR of commands), and `browser/` (state of its browser).
+ */
+
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { removeTree } from '../../base/remove-tree.ts';
+import { ServiceError } from '../errors.ts';
+import { systemPath } from './exec.ts';
+import { hasCode } from './paths.ts';
+import { Sandbox } from './sandbox.ts';
+
+const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+/** How often the creation of a sandbox is tried while it is put aside again and again. */
+const maxAttempts = 10;
+
+/** The sandboxes below one directory. */
+export class SandboxStore {
+  readonly #root: string;
+  readonly #searchPath: string;
+  readonly #onTrouble: (error: unknown) => void;
+  /** The prefix of uploads that this process is receiving; files with other prefixes were left behind. */
+  readonly #process = randomUUID();
+  #isStagingSwept = false;
+  /** The temporary sandboxes in use. */
+  readonly #temporary = new Set<string>();
+
+  /**
+   * `path` is the PATH of commands; by default, the directories where systems keep their commands. `onProblem` is called with errors
+   * that prevent something from being removed.
+   */
+  constructor(root: string, options: { path?: string; onProblem?: (error: unknown) => void } = {}) {
+    this.#root = path.resolve(root);
+    this.#onTrouble = options.onProblem ?? (() => undefined);
+    this.#searchPath = options.path ?? systemPath;
+  }
+
+  /** Creates a sandbox, or opens an existing one. Throws `invalid_sandbox_id` for an ID that is not a plain word. */
+  async create(id: string): Promise<Sandbox> {
+    const home = this.#home(id);
+    if (home === undefined) throw new ServiceError(400, 'invalid_sandbox_id', 'A sandbox ID can contain letters, digits, - and _.');
+    for (let attempt = 1; ; attempt++) {
+      try {
+        // The rest is created on demand: every run has a sandbox, and many never write to it.
+        await mkdir(path.join(home, 'workspace'), { recursive: true, mode: 0o700 });
+        return this.#sandbox(id, await realpath(home));
+      } catch (error) {
+        // It might have been put aside in the meantime.
+        if (!hasCode(error, 'ENOENT') || attempt === maxAttempts) throw error;
+      }
+    }
+  }
+
+  /** The sandbox with this ID, or undefined if it does not exist. */
+  async open(id: string): Promise<Sandbox | undefined> {
+    const home = this.#home(id);
+    if (home === undefined) return undefined;
+    const stats = await lstat(path.join(home, 'workspace')).catch(() => undefined);
+    if (!stats?.isDirectory()) return undefined;
+    const realHome = await realpath(home).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOENT')) throw error;
+    });
+    return realHome === undefined ? undefined : this.#sandbox(id, realHome);
+  }
+
+  /** Does work in a sandbox that belongs to no run, and is removed afterwards. */
+  async inTemporary<T>(work: (sandbox: Sandbox) => Promise<T>): Promise<T> {
+    const id = randomUUID();
+    // No sandbox ID contains a dot.
+    const name = `${id}.temporary`;
+    const home = path.join(this.#root, name);
+    this.#temporary.add(name);
+    try {
+      await mkdir(path.join(home, 'workspace'), { recursive: true, mode: 0o700 });
+      return await work(this.#sandbox(id, await realpath(home)));
+    } finally {
+      await this.#removeTree(home);
+      this.#temporary.delete(name);
+    }
+  }
+
+  /** Whether anything exists under this ID, even if it is not usable. */
+  async exists(id: string): Promise<boolean> {
+    const home = this.#home(id);
+    return home !== undefined && (await lstat(home).catch(() => undefined)) !== undefined;
+  }
+
+  /**
+   * Takes a sandbox out of use immediately, and returns a function that removes it; another one with the same ID can be created in
+   * the meantime. If something cannot be removed, it is reported, and a sweep tries again.
+   */
+  async putAside(id: string): Promise<() => Promise<void>> {
+    const home = this.#home(id);
+    if (home === undefined) return async () => undefined;
+    // No sandbox ID contains a dot.
+    const removedPath = `${home}.${randomUUID()}.removed`;
+    await rename(home, removedPath).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOENT')) throw error;
+    });
+    return () => this.#removeTree(removedPath);
+  }
+
+  /** Removes what a crash has left behind: sandboxes that were being removed, unnamed files, and incomplete uploads. */
+  async sweep(): Promise<void> {
+    for (const name of await readdir(this.#root).catch(() => [])) {
+      if (this.#temporary.has(name)) continue;
+      if (/\.(removed|unnamed|temporary)$/.test(name)) await this.#removeTree(path.join(this.#root, name));
+      else if (!this.#isStagingSwept) await this.#sweepStaging(path.join(this.#root, name, 'staging'));
+    }
+    // Files of this process are in use.
+    this.#isStagingSwept = true;
+  }
+
+  async #sweepStaging(staging: string): Promise<void> {
+    for (const name of await readdir(staging).catch(() => []))
+      if (!name.startsWith(this.#process)) await this.#removeTree(path.join(staging, name));
+  }
+
+  /** An empty file on the disk of the sandboxes, for reading and writing. It has no name any more, so closing removes it. */
+  async openAnonymousFile(): Promise<FileHandle> {
+    await mkdir(this.#root, { recursive: true, mode: 0o700 });
+    const name = path.join(this.#root, `${randomUUID()}.unnamed`);
+    const handle = await open(name, 'wx+', 0o600);
+    try {
+      // A sweep might have been faster.
+      await rm(name, { force: true });
+      return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /** Removes a sandbox and everything in it, if it exists. */
+  async remove(id: string): Promise<void> {
+    const home = this.#home(id);
+    if (home !== undefined) await removeTree(home);
+  }
+
+  /** Commands of runs might have left files that this user cannot remove; the rest is removed all the same. */
+  #removeTree(place: string): Promise<void> {
+    return removeTree(place).catch((error: unknown) => this.#onTrouble(error));
+  }
+
+  #sandbox(id: string, home: string): Sandbox {
+    return new Sandbox(id, home, { searchPath: this.#searchPath, process: this.#process });
+  }
+
+  #home(id: string): string | undefined {
+    return idPattern.test(id) ? path.join(this.#root, id) : undefined;
+  }
+}
