@@ -2,8 +2,8 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
+import { type PendingRequest, pendingRequests } from '../../src/cli/following/pending.ts';
 import { type InboxEvent, watchInbox } from '../../src/commands/inbox/events.ts';
-import { type PendingRequest, pendingRequests } from '../../src/commands/inbox/pending.ts';
 import { retryThroughOutages } from '../../src/watch/polling.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

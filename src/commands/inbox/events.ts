@@ -1,8 +1,8 @@
 /** The inbox as a stream of new and resolved requests. `aops inbox --watch -o ndjson` prints exactly these events. */
 import type { Clock } from '../../base/clock.ts';
+import type { PendingRequest } from '../../cli/following/pending.ts';
 import { cellText, type View } from '../../terminal/cell.ts';
 import { Pace } from '../../watch/pace.ts';
-import type { PendingRequest } from './pending.ts';
 
 interface Payloads {
   'human_request.pending': { human_request: PendingRequest };

@@ -2,12 +2,12 @@
 
 import { pluralize } from '../../base/pluralize.ts';
 import { type AnswerOutcome, answerHere } from '../../cli/following/answer-here.ts';
+import type { PendingRequest } from '../../cli/following/pending.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { runTitle } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
 import type { Pace } from '../../watch/pace.ts';
-import type { PendingRequest } from './pending.ts';
 
 export type Load = () => Promise<PendingRequest[]>;
 

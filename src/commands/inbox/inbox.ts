@@ -1,5 +1,6 @@
 import { UsageError } from '../../base/errors.ts';
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
+import { type OnUnreadable, type PendingRequest, pendingRequests } from '../../cli/following/pending.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -15,7 +16,6 @@ import { callAtPace, retryThroughOutages } from '../../watch/polling.ts';
 import { teamChanges } from '../../watch/stream-changes.ts';
 import { eventLine, watchInbox } from './events.ts';
 import { InboxSession, type Load } from './inbox-session.ts';
-import { type OnUnreadable, type PendingRequest, pendingRequests } from './pending.ts';
 
 const empty = 'Nothing is waiting for an answer.';
 

@@ -1,9 +1,9 @@
 /** Turns rows into cases: maps columns to fields. Pure. */
 import { UsageError } from '../../../base/errors.ts';
+import type { FailedRow, Row, Rows } from '../../../cli/bulk/rows.ts';
 import { readLabel } from '../../../cli/names/label.ts';
 import { casePriorities } from '../../../interface/case-status.ts';
 import type { CasePriority, NewCase } from '../../../interface/types.ts';
-import type { FailedRow, Row, Rows } from './rows.ts';
 
 /** The fields that a column can fill; `label:KEY` makes its value a label with this key. */
 const fields = ['title', 'data', 'priority', 'labels', 'ignore'] as const;

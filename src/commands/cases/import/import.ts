@@ -7,6 +7,8 @@ import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { takeLock } from '../../../base/lock-file.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { writeFailure } from '../../../base/write-failure.ts';
+import { type BatchResult, Ledger } from '../../../cli/bulk/ledger.ts';
+import { type FailedRow, type Rows, readRows, writeRows } from '../../../cli/bulk/rows.ts';
 import { readBytes } from '../../../cli/input/body.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { ResultError } from '../../../cli/kit/result-error.ts';
@@ -14,8 +16,6 @@ import { repeatHint, ServiceAnswerError } from '../../../client/errors.ts';
 import { credentialName } from '../../../config/credential.ts';
 import { startSpinner } from '../../../terminal/progress.ts';
 import { type Draft, type DraftOptions, makeDrafts } from './drafts.ts';
-import { type BatchResult, Ledger } from './ledger.ts';
-import { type FailedRow, type Rows, readRows, writeRows } from './rows.ts';
 
 export interface ImportSummary {
   file: string;

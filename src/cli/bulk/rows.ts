@@ -1,9 +1,9 @@
 /** Reads the rows of a CSV, JSON or NDJSON file to be imported as cases. */
 import path from 'node:path';
-import { UsageError } from '../../../base/errors.ts';
-import { isObject } from '../../../base/values.ts';
-import { decodeText } from '../../../cli/input/body.ts';
-import { toCsv } from '../../../terminal/csv.ts';
+import { UsageError } from '../../base/errors.ts';
+import { isObject } from '../../base/values.ts';
+import { toCsv } from '../../terminal/csv.ts';
+import { decodeText } from '../input/body.ts';
 import { parseCsv } from './csv.ts';
 
 /** The column with the reason in the file of failed rows; it is never imported. */

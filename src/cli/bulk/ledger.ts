@@ -3,8 +3,8 @@
  * A second import continues from there; a batch without a response is sent again with the same key.
  */
 import { appendFile, readFile } from 'node:fs/promises';
-import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
-import { journalLifeMilliseconds } from '../../../client/journal.ts';
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { journalLifeMilliseconds } from '../../client/journal.ts';
 import type { FailedRow } from './rows.ts';
 
 /** Identifies the batches: if any of these fields differs, the batches differ. */

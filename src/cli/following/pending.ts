@@ -1,9 +1,9 @@
 /** The pending human requests of a team. */
 import { AopsError } from '../../base/errors.ts';
-import { requestOf } from '../../cli/following/answer-here.ts';
 import type { Client } from '../../client/client.ts';
 import { pagedRows } from '../../client/paging.ts';
 import type { HumanRequest } from '../../interface/types.ts';
+import { requestOf } from './answer-here.ts';
 
 /** A human request with its run. */
 export interface PendingRequest extends HumanRequest {

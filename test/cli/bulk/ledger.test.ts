@@ -2,10 +2,10 @@
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { journalLifeMilliseconds } from '../../src/client/journal.ts';
-import { Ledger, type LedgerHead } from '../../src/commands/cases/import/ledger.ts';
-import { failureOf } from '../client/harness.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { Ledger, type LedgerHead } from '../../../src/cli/bulk/ledger.ts';
+import { journalLifeMilliseconds } from '../../../src/client/journal.ts';
+import { failureOf } from '../../client/harness.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
 
 const now = Date.parse('2026-07-18T09:00:00.000Z');
 const startedAt = '2026-07-18T09:00:00.000Z';

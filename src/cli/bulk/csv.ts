@@ -1,7 +1,7 @@
 /** Reads CSV: RFC 4180, plus semicolons or tabs as delimiters, LF line endings, a byte order mark and blank lines. Pure. */
 import { CsvError, parse } from 'csv-parse/sync';
-import { UsageError } from '../../../base/errors.ts';
-import { pluralize } from '../../../base/pluralize.ts';
+import { UsageError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 
 interface CsvRow {
   /** The number of its first line. */
