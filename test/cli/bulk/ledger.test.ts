@@ -2,14 +2,14 @@
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Ledger, type LedgerHead } from '../../../src/cli/bulk/ledger.ts';
 import { journalLifeMilliseconds } from '../../../src/client/journal.ts';
+import { batchKeys, type CaseLedgerHead, openCaseLedger } from '../../../src/commands/cases/import/case-ledger.ts';
 import { failureOf } from '../../client/harness.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
 const now = Date.parse('2026-07-18T09:00:00.000Z');
 const startedAt = '2026-07-18T09:00:00.000Z';
-const head: LedgerHead = {
+const head: CaseLedgerHead = {
   aops: 'cases',
   version: 1,
   id: 'import-1',
@@ -35,7 +35,7 @@ async function writeLedger(...lines: (object | string)[]): Promise<string> {
 describe('the ledger of an import', () => {
   it('is written with the first batch, readable by its owner only, before the batch is sent', async () => {
     const file = await newFile();
-    const ledger = await Ledger.open(file, head);
+    const ledger = await openCaseLedger(file, head);
     expect(await failureOf(stat(file))).toMatchObject({ code: 'ENOENT' });
     await ledger.begin(1, now, 'tok_1');
     expect(await linesOf(file)).toEqual([head, { batch: 1, begun: startedAt, by: 'tok_1' }]);
@@ -57,18 +57,18 @@ describe('the ledger of an import', () => {
       { batch: 2, begun: startedAt, by: 'tok_1' },
       '',
     );
-    const ledger = await Ledger.open(file, { ...head, id: 'import-2' });
+    const ledger = await openCaseLedger(file, { ...head, id: 'import-2' });
     expect(ledger.resultOf(1)).toEqual({ created: 0, failed: [] });
     expect(ledger.resultOf(2)).toBeUndefined();
     expect(ledger.head.id).toBe('import-1');
-    expect(ledger.key(2)).toEqual({ key: 'aops-cases-import-1-2', commandKey: 'aops-cases-import-1-2' });
-    expect(ledger.key(2, 7)).toEqual({ key: 'aops-cases-import-1-2-7', commandKey: 'aops-cases-import-1-2-7' });
+    expect(batchKeys(ledger, 2)).toEqual({ key: 'aops-cases-import-1-2', commandKey: 'aops-cases-import-1-2' });
+    expect(batchKeys(ledger, 2, 7)).toEqual({ key: 'aops-cases-import-1-2-7', commandKey: 'aops-cases-import-1-2-7' });
   });
 
   it('allows a batch without a response to be sent again while its key is valid, with the same credential', async () => {
     const file = await writeLedger({ batch: 1, begun: startedAt, by: 'tok_1' }, { batch: 2, begun: startedAt });
     const before = await readFile(file, 'utf8');
-    const ledger = await Ledger.open(file, head);
+    const ledger = await openCaseLedger(file, head);
     await ledger.begin(1, now + journalLifeMilliseconds, 'tok_1');
     // Earlier versions did not record the credential.
     await ledger.begin(2, now, 'tok_2');
@@ -77,7 +77,7 @@ describe('the ledger of an import', () => {
 
   it('refuses to send a batch again when its key may have expired', async () => {
     const file = await writeLedger({ batch: 1, begun: startedAt, by: 'tok_1' });
-    const ledger = await Ledger.open(file, head);
+    const ledger = await openCaseLedger(file, head);
     expect(await failureOf(ledger.begin(1, now + journalLifeMilliseconds + 1, 'tok_1'))).toMatchObject({
       code: 'import_outcome_unknown',
       exit: 13,
@@ -87,7 +87,7 @@ describe('the ledger of an import', () => {
   });
 
   it('refuses to send a batch again with another credential, also within one import', async () => {
-    const ledger = await Ledger.open(await newFile(), head);
+    const ledger = await openCaseLedger(await newFile(), head);
     await ledger.begin(1, now, 'tok_1');
     expect(await failureOf(ledger.begin(1, now, 'tok_2'))).toMatchObject({
       code: 'import_outcome_unknown',
@@ -96,14 +96,14 @@ describe('the ledger of an import', () => {
     });
   });
 
-  it.each<[Partial<LedgerHead>, string]>([
+  it.each<[Partial<CaseLedgerHead>, string]>([
     [{ queue_id: 'q2' }, 'was for another queue'],
     [{ base_url: 'https://other.example.com' }, 'was sent to https://agents.example.com, but this profile uses https://other.example.com'],
     [{ content: 'other' }, 'was made before the file changed'],
     [{ reading: 'other' }, 'used a different --map, --label or --priority'],
   ])('is refused if it belongs to another import: %j', async (difference, reason) => {
     const file = await writeLedger();
-    expect(await failureOf(Ledger.open(file, { ...head, ...difference }))).toMatchObject({
+    expect(await failureOf(openCaseLedger(file, { ...head, ...difference }))).toMatchObject({
       exit: 2,
       message: `The import recorded in ${file} ${reason}.`,
       hint: 'Remove that file to start over: every row becomes a case again.',
@@ -115,7 +115,7 @@ describe('the ledger of an import', () => {
     async (text) => {
       const file = await newFile();
       await writeFile(file, text);
-      expect(await failureOf(Ledger.open(file, head))).toMatchObject({ exit: 2, message: `${file} is not a ledger of aops.` });
+      expect(await failureOf(openCaseLedger(file, head))).toMatchObject({ exit: 2, message: `${file} is not a ledger of aops.` });
       expect(await readFile(file, 'utf8')).toBe(text);
     },
   );
@@ -123,17 +123,17 @@ describe('the ledger of an import', () => {
   it('is written from its first line if it is empty', async () => {
     const file = await newFile();
     await writeFile(file, '');
-    await (await Ledger.open(file, head)).begin(1, now, 'tok_1');
+    await (await openCaseLedger(file, head)).begin(1, now, 'tok_1');
     expect(await linesOf(file)).toEqual([head, { batch: 1, begun: startedAt, by: 'tok_1' }]);
   });
 
   it('continues on a new line after one that was cut off', async () => {
     const file = await writeLedger({ batch: 1, created: 5, failed: [{ row: 3, reason: 'no title' }] });
     await writeFile(file, `${await readFile(file, 'utf8')}{"batch":2,"beg`);
-    const ledger = await Ledger.open(file, head);
+    const ledger = await openCaseLedger(file, head);
     await ledger.begin(2, now, 'tok_1');
     await ledger.finish(2, { created: 1, failed: [] });
-    const secondLedger = await Ledger.open(file, head);
+    const secondLedger = await openCaseLedger(file, head);
     expect([secondLedger.resultOf(1), secondLedger.resultOf(2)]).toEqual([
       { created: 5, failed: [{ row: 3, reason: 'no title' }] },
       { created: 1, failed: [] },
@@ -151,12 +151,12 @@ describe('the ledger of an import', () => {
   it('names the file that cannot be read or written', async () => {
     const file = await newFile();
     await mkdir(file);
-    expect(await failureOf(Ledger.open(file, head))).toMatchObject({
+    expect(await failureOf(openCaseLedger(file, head))).toMatchObject({
       exit: 2,
       message: expect.stringContaining(`${file} cannot be read: `),
     });
     await rm(file, { recursive: true });
-    const ledger = await Ledger.open(file, head);
+    const ledger = await openCaseLedger(file, head);
     await mkdir(file);
     expect(await failureOf(ledger.begin(1, now, 'tok_1'))).toMatchObject({
       exit: 2,

@@ -4,10 +4,9 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { crypto } from '../../../base/crypto.ts';
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
-import { takeLock } from '../../../base/lock-file.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { writeFailure } from '../../../base/write-failure.ts';
-import { type BatchResult, Ledger } from '../../../cli/bulk/ledger.ts';
+import { lockWork } from '../../../cli/bulk/lock.ts';
 import { type FailedRow, type Rows, readRows, writeRows } from '../../../cli/bulk/rows.ts';
 import { readBytes } from '../../../cli/input/body.ts';
 import type { Context } from '../../../cli/kit/context.ts';
@@ -15,6 +14,7 @@ import { ResultError } from '../../../cli/kit/result-error.ts';
 import { repeatHint, ServiceAnswerError } from '../../../client/errors.ts';
 import { credentialName } from '../../../config/credential.ts';
 import { startSpinner } from '../../../terminal/progress.ts';
+import { type BatchResult, batchKeys, type CaseLedger, openCaseLedger } from './case-ledger.ts';
 import { type Draft, type DraftOptions, makeDrafts } from './drafts.ts';
 
 export interface ImportSummary {
@@ -51,10 +51,12 @@ export async function importCases(
   const { drafts, failedRows } = makeDrafts(rows, request.drafting, request.file);
   const batches = batchesOf(drafts, failedRows);
   const file = path.resolve(context.cwd, request.file);
-  const unlock = context.flags.dryRun ? () => undefined : await lockImport(context, file, request.file);
+  const unlock = context.flags.dryRun
+    ? () => undefined
+    : await lockWork(context, `${file}.aops-lock`, { activity: `importing ${request.file}`, code: 'import_running' });
   try {
     const client = await context.client();
-    const ledger = await Ledger.open(`${file}.aops-ledger`, {
+    const ledger = await openCaseLedger(`${file}.aops-ledger`, {
       aops: 'cases',
       version: 1,
       id: crypto().randomUUID(),
@@ -68,19 +70,6 @@ export async function importCases(
   } finally {
     unlock();
   }
-}
-
-async function lockImport(context: Context, file: string, name: string): Promise<() => void> {
-  const lock = `${file}.aops-lock`;
-  const unlock = await takeLock(lock, { waitMilliseconds: 0, signal: context.signal }).catch((error: unknown) => {
-    throw writeFailure(error, lock);
-  });
-  if (unlock !== undefined) return unlock;
-  throw new AopsError(`Another process is importing ${name}.`, {
-    code: 'import_running',
-    exit: exitCodes.conflict,
-    hint: 'Wait until it has finished, then run this command again.',
-  });
 }
 
 /** The same file always results in the same batches, because their numbers are part of their keys. */
@@ -107,7 +96,7 @@ function batchesOf(drafts: readonly Draft[], failedRows: FailedRow[]): Draft[][]
 
 async function sendAll(
   context: Context,
-  ledger: Ledger,
+  ledger: CaseLedger,
   batches: readonly Draft[][],
   total: number,
 ): Promise<BatchResult & { createdBefore: number }> {
@@ -148,12 +137,12 @@ function withRepeatHint(error: unknown): unknown {
 }
 
 /** The service accepts a batch as a whole or not at all. A rejected batch is sent row by row to find the invalid rows. */
-async function sendBatch(context: Context, ledger: Ledger, number: number, batch: readonly Draft[]): Promise<BatchResult> {
+async function sendBatch(context: Context, ledger: CaseLedger, number: number, batch: readonly Draft[]): Promise<BatchResult> {
   const client = await context.client();
   const params = { queue_id: ledger.head.queue_id };
   try {
     const cases = batch.map(({ draft }) => draft);
-    const { added_cases } = await client.call('createCases', { params, body: { cases } }, { keys: ledger.key(number) });
+    const { added_cases } = await client.call('createCases', { params, body: { cases } }, { keys: batchKeys(ledger, number) });
     return { created: added_cases.length, failed: [] };
   } catch (error) {
     if (!isRefusal(error)) throw error;
@@ -161,7 +150,7 @@ async function sendBatch(context: Context, ledger: Ledger, number: number, batch
   const result: BatchResult = { created: 0, failed: [] };
   for (const { row, draft } of batch) {
     try {
-      await client.call('createCases', { params, body: { case: draft } }, { keys: ledger.key(number, row) });
+      await client.call('createCases', { params, body: { case: draft } }, { keys: batchKeys(ledger, number, row) });
       result.created += 1;
     } catch (error) {
       if (!isRefusal(error)) throw error;
