@@ -1,10 +1,12 @@
 /** Checks the templates and conditions of a procedure: their syntax, and that the variables that they read exist when their step runs. */
+
+import { type Reference, TemplateError, templateReferences } from '../../../base/liquid.ts';
 import type { Finding } from '../document/findings.ts';
 import { oneOf, suggestion } from '../document/problems.ts';
 import type { Path } from '../document/source.ts';
 import { conditionKey, maxOutputs, type Step } from './schema.ts';
 import { checkCommand } from './shell.ts';
-import { conditionReferences, type Reference, TemplateError, templateReferences } from './template.ts';
+import { conditionReferences } from './template.ts';
 
 /** A finding in a text; `line` counts from 0 within the text. Its path is below the step, not below the payload. */
 export interface TextFinding extends Finding {

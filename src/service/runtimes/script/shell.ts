@@ -5,7 +5,8 @@
  * are refused.
  */
 import { Output } from 'liquidjs';
-import { createEngine, type Scope, TemplateError, textOf, withTemplateErrors } from './template.ts';
+import { createEngine, TemplateError, textOf, withTemplateErrors } from '../../../base/liquid.ts';
+import type { Scope } from './template.ts';
 
 export interface Command {
   /** The command for /bin/sh. */

@@ -2,6 +2,8 @@
  * One pass over a run's procedure: the completed steps (the journal), the data that templates can read, and how a step reports
  * its result. A journal entry contains everything that later steps need, so that a resumed run continues as if never interrupted.
  */
+
+import { TemplateError } from '../../../base/liquid.ts';
 import { BrowserSession } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
 import type { CaseAction, MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
@@ -12,7 +14,7 @@ import type { Parts, Values } from './rendering/parts.ts';
 import { type PassRendering, RenderTimeError } from './rendering/pass.ts';
 import { RenderLimitError } from './rendering/thread.ts';
 import type { Step } from './schema.ts';
-import { type Scope, TemplateError } from './template.ts';
+import type { Scope } from './template.ts';
 
 /** The journal entry of a completed step. */
 export interface Entry {

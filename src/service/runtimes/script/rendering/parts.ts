@@ -2,8 +2,10 @@
  * The templates of a step, rendered together, each under a name. The same function renders them in this thread (if they are
  * certain to be quick) and in a worker (otherwise), so everything here can be copied between threads.
  */
+
+import { render } from '../../../../base/liquid.ts';
 import { type Command, renderCommand } from '../shell.ts';
-import { holds, render, renderDeep, renderTexts, type Scope } from '../template.ts';
+import { holds, renderDeep, renderTexts, type Scope } from '../template.ts';
 
 /** A template and the kind of its result. */
 export type Part =

@@ -1,7 +1,7 @@
 /** A thread that renders templates, one request at a time. It ends if a request does not get a proper response. */
 import { Worker } from 'node:worker_threads';
 import { steadyTime, systemClock } from '../../../../base/clock.ts';
-import { TemplateError } from '../template.ts';
+import { TemplateError } from '../../../../base/liquid.ts';
 import type { RenderRequest, RenderResponse } from './messages.ts';
 import { workerProgram } from './worker-file.ts';
 

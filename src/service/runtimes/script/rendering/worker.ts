@@ -1,7 +1,7 @@
 /** Renders templates in a separate thread, where they do not block the service: the other end of `pool.ts`. Bundled as a separate file. */
 import { parentPort } from 'node:worker_threads';
+import { TemplateError } from '../../../../base/liquid.ts';
 import { memoryScope } from '../memory-scope.ts';
-import { TemplateError } from '../template.ts';
 import type { RenderRequest, RenderResponse } from './messages.ts';
 import { renderParts } from './parts.ts';
 import { sizeOf } from './size.ts';
