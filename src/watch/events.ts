@@ -1,5 +1,6 @@
 /** The typed events of a run; the NDJSON of `runs watch -o ndjson` consists of exactly these. */
 import type { HumanRequest, Run, RunMessage } from '../interface/types.ts';
+import type { Enveloped } from './envelope.ts';
 
 /** No requests are sent until then (ISO 8601), because the rate limit is used up. */
 export interface WaitingBody {
@@ -19,10 +20,7 @@ interface Payloads {
 
 export type RunEventType = keyof Payloads;
 
-/** `v` is the version of this format; `seq` counts from 1 within one watch; `ts` is when it was observed, ISO 8601. */
-export type RunEvent = {
-  [Type in RunEventType]: { v: 1; seq: number; type: Type; run_id: string; ts: string; data: Payloads[Type] };
-}[RunEventType];
+export type RunEvent = Enveloped<Payloads, { run_id: string }, string>;
 
 /** An event before it is numbered. */
 export type RunEventBody = { [Type in RunEventType]: { type: Type; data: Payloads[Type] } }[RunEventType];

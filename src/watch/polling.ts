@@ -19,6 +19,12 @@ export interface WatchOptions {
   waitsIndefinitely?: () => boolean;
 }
 
+export interface StreamChoice<Body> {
+  stream: RetryingStream<Body>;
+  /** Whether to poll once before the stream is opened, because the stream begins with events from before the wanted position. */
+  pollsFirst: boolean;
+}
+
 /** Calls an operation as part of polling: it is tried once, and counts towards the pace unless it only catches up with existing data. */
 export type Call = <Id extends JsonOperationId>(id: Id, input: Input<Id>, options?: { catchesUp?: boolean }) => Promise<Response<Id>>;
 
@@ -30,15 +36,15 @@ export async function* pollEvents<Body extends { type: string }>(
   client: Pick<Client, 'onWaiting' | 'call' | 'allowance'>,
   { clock, signal, pace = new Pace(clock), onOutage, waitsIndefinitely }: WatchOptions,
   poll: (call: Call, pace: Pick<Pace, 'isQuick'>) => AsyncGenerator<Body, void, undefined>,
-  stream?: RetryingStream<Body>,
+  { stream, pollsFirst }: Partial<StreamChoice<Body>> = {},
 ): AsyncGenerator<Body | WaitingBody, void, undefined> {
   const outages = new OutageTracker(clock, onOutage, waitsIndefinitely);
   const call = callAtPace(client, pace, signal);
   const onAnswer = (): void => {
     if (outages.recordAnswer()) stream?.retry();
   };
-  for (;;) {
-    if (stream?.wait === 0) {
+  for (let isFirst = true; ; isFirst = false) {
+    if (stream?.wait === 0 && !(isFirst && pollsFirst)) {
       yield* withWaits(
         client,
         clock,
@@ -59,6 +65,7 @@ export async function* pollEvents<Body extends { type: string }>(
     } catch (error) {
       if (!outages.tolerates(error)) throw outages.describeEnd(error);
     }
+    if (isFirst && pollsFirst && stream?.wait === 0) continue;
     const { allowance } = client;
     if (allowance !== undefined && isNearlyUsedUp(allowance)) yield rateLimitWaiting(clock, allowance.milliseconds);
     await pace.pause(hasNews, signal, allowance);

@@ -2,17 +2,53 @@
 import type { StreamEvent } from '../client/event-stream.ts';
 import type { HumanRequest, Run, RunMessage } from '../interface/types.ts';
 import type { RunEventBody } from './events.ts';
+import { type RunPosition, runStart } from './resume/run-position.ts';
 import { isFinal } from './run-status.ts';
 
+/** In characters. */
+const longestEventId = 500;
+
 export class RunState {
-  status: string | null = null;
-  request: HumanRequest | null = null;
+  status: string | null;
+  request: RunPosition['request'];
   /** The offset of the next message, and the ID of the one before it. */
-  offset = 0;
+  offset: number;
   lastMessageId: string | undefined;
   /** When the run last received a message from a person. */
-  #lastUserMessageAt = Number.NEGATIVE_INFINITY;
+  #lastUserMessageAt: number;
   readonly #seenIds = new Set<string>();
+  /** The last event of the event stream, and the number of messages in the stream so far. */
+  #lastEventId: string | undefined;
+  #streamedMessages: number;
+  /** The first messages of the stream, which were reported before this state begins. */
+  readonly #omittedMessages: number;
+  #isFinished = false;
+
+  /** @param start what was reported earlier, and is not reported again */
+  constructor(start: RunPosition = runStart) {
+    this.status = start.status;
+    this.request = start.request;
+    this.offset = start.offset;
+    this.lastMessageId = start.lastMessageId;
+    if (start.lastMessageId !== undefined) this.#seenIds.add(start.lastMessageId);
+    this.#lastUserMessageAt = start.lastUserMessageAt ?? Number.NEGATIVE_INFINITY;
+    this.#lastEventId = start.stream?.eventId;
+    this.#streamedMessages = start.stream?.messages ?? 0;
+    this.#omittedMessages = start.offset;
+  }
+
+  /** What has been reported so far, to be taken right after each event: the next one changes it. */
+  get position(): RunPosition {
+    return {
+      offset: this.offset,
+      lastMessageId: this.lastMessageId,
+      status: this.status,
+      request: this.request && { id: this.request.id, title: this.request.title, created_at: this.request.created_at },
+      lastUserMessageAt: Number.isFinite(this.#lastUserMessageAt) ? this.#lastUserMessageAt : undefined,
+      isFinished: this.#isFinished,
+      stream: this.#lastEventId === undefined ? undefined : { eventId: this.#lastEventId, messages: this.#streamedMessages },
+    };
+  }
 
   /** Whether nothing has been read yet. */
   get isNew(): boolean {
@@ -24,8 +60,15 @@ export class RunState {
     return run.status !== this.status || request?.id !== this.request?.id;
   }
 
-  /** The event of a message, unless it is already known. */
-  *message(message: RunMessage): Generator<RunEventBody, void, undefined> {
+  /**
+   * The event of a message, unless it is already known.
+   * @param count the number of messages up to this one
+   */
+  *message(message: RunMessage, count: number): Generator<RunEventBody, void, undefined> {
+    if (count > this.offset) {
+      this.offset = count;
+      this.lastMessageId = message.id;
+    }
     if (this.#seenIds.has(message.id)) return;
     this.#seenIds.add(message.id);
     if (message.role === 'user') this.#lastUserMessageAt = Date.parse(message.timestamp);
@@ -38,21 +81,20 @@ export class RunState {
     if (previous !== null && previous.id !== request?.id) yield* this.#resolveRequest(previous.id, this.#resolution(previous, run));
     yield* this.#statusChanged(run.status);
     if (request !== null) yield* this.#openRequest(request);
-    if (isFinal(run.status)) yield { type: 'run.finished', data: { run } };
+    if (isFinal(run.status)) yield this.#finished(run);
   }
 
   /** The events that follow from an event of the stream. @throws SyntaxError for anything that is not an event of a run */
-  *event({ type, data }: StreamEvent): Generator<RunEventBody, void, undefined> {
+  *event({ id, type, data }: StreamEvent): Generator<RunEventBody, void, undefined> {
     const body = JSON.parse(data) as never;
+    // Tokens contain the ID. A stream with excessive IDs is read from its beginning when it is resumed.
+    if (id !== '' && id.length <= longestEventId) this.#lastEventId = id;
     switch (type) {
       case 'message': {
         const { message } = requireMember(body as { message: RunMessage }, 'message');
-        for (const body of this.message(message)) {
-          this.offset += 1;
-          this.lastMessageId = message.id;
-          yield body;
-        }
-        return;
+        this.#streamedMessages += 1;
+        if (this.#streamedMessages <= this.#omittedMessages || this.#seenIds.has(message.id)) return;
+        return yield* this.message(message, this.offset + 1);
       }
       case 'run.status':
         return yield* this.#statusChanged(requireMember(body as { status: string }, 'status').status);
@@ -66,11 +108,16 @@ export class RunState {
         return yield* this.#resolveRequest(id, resolution);
       }
       case 'run.finished':
-        return yield { type, data: { run: requireMember(body as { run: Run }, 'run').run } };
+        return yield this.#finished(requireMember(body as { run: Run }, 'run').run);
       default:
         // Later versions of the service may send more kinds of events.
         return;
     }
+  }
+
+  #finished(run: Run): RunEventBody {
+    this.#isFinished = true;
+    return { type: 'run.finished', data: { run } };
   }
 
   *#statusChanged(status: string): Generator<RunEventBody, void, undefined> {
@@ -94,7 +141,7 @@ export class RunState {
   }
 
   /** A run that ended after a person's message was answered: it may have failed because of the answer, such as a denial. */
-  #resolution(request: HumanRequest, { status }: Run): 'answered' | 'withdrawn' {
+  #resolution(request: Pick<HumanRequest, 'created_at'>, { status }: Run): 'answered' | 'withdrawn' {
     const isInterrupted = status === 'interrupted' || status === 'failed';
     return isInterrupted && !(this.#lastUserMessageAt >= Date.parse(request.created_at)) ? 'withdrawn' : 'answered';
   }

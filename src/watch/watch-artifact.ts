@@ -1,6 +1,7 @@
 /** A generation of an artifact as a stream of events, until it has ended. Its questions are events; it continues when somebody has answered. */
 import type { Client } from '../client/client.ts';
 import type { Artifact, ArtifactMessage, HumanRequest } from '../interface/types.ts';
+import { type Enveloped, EventSequence } from './envelope.ts';
 import type { WaitingBody } from './events.ts';
 import { type Call, pollEvents, type WatchOptions } from './polling.ts';
 
@@ -13,10 +14,7 @@ interface Payloads {
   'artifact.finished': { artifact: Artifact };
 }
 
-/** Like the events of runs: `v` is the version of this format, `seq` counts from 1, `ts` is when it was observed. */
-export type ArtifactEvent = {
-  [Type in keyof Payloads]: { v: 1; seq: number; type: Type; artifact_id: string; ts: string; data: Payloads[Type] };
-}[keyof Payloads];
+export type ArtifactEvent = Enveloped<Payloads, { artifact_id: string }, null>;
 
 type Body = { [Type in keyof Payloads]: { type: Type; data: Payloads[Type] } }[keyof Payloads];
 
@@ -43,11 +41,9 @@ export async function* watchArtifact(
   options: WatchOptions,
 ): AsyncGenerator<ArtifactEvent, void, undefined> {
   const state: State = { status: null, questionId: undefined, seenIds: new Set(), isFirst: true };
-  let seq = 0;
+  const sequence = new EventSequence(options.clock);
   for await (const body of pollEvents(client, options, (call) => poll(call, artifactId, since, state))) {
-    seq += 1;
-    const ts = new Date(options.clock.now()).toISOString();
-    yield { v: 1, seq, type: body.type, artifact_id: artifactId, ts, data: body.data } as ArtifactEvent;
+    yield sequence.next<ArtifactEvent>(body, { artifact_id: artifactId });
     if (body.type === 'artifact.finished') return;
   }
 }

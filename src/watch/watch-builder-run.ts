@@ -4,6 +4,7 @@
  */
 import type { Client } from '../client/client.ts';
 import type { BuilderRun, BuilderRunProgress, HumanRequest } from '../interface/types.ts';
+import { type Enveloped, EventSequence } from './envelope.ts';
 import type { WaitingBody } from './events.ts';
 import { type Call, pollEvents, type WatchOptions } from './polling.ts';
 
@@ -19,10 +20,7 @@ interface Payloads {
   'builder_run.finished': { builder_run: BuilderRun | BuilderRunProgress };
 }
 
-/** Like the events of runs: `v` is the version of this format, `seq` counts from 1, `ts` is when it was observed. */
-export type BuilderRunEvent = {
-  [Type in keyof Payloads]: { v: 1; seq: number; type: Type; builder_run_id: string; ts: string; data: Payloads[Type] };
-}[keyof Payloads];
+export type BuilderRunEvent = Enveloped<Payloads, { builder_run_id: string }, null>;
 
 type Body = { [Type in keyof Payloads]: { type: Type; data: Payloads[Type] } }[keyof Payloads];
 
@@ -48,11 +46,9 @@ export async function* watchBuilderRun(
   options: WatchOptions,
 ): AsyncGenerator<BuilderRunEvent, void, undefined> {
   const state: State = { status: null, phase: null, questionId: undefined };
-  let seq = 0;
+  const sequence = new EventSequence(options.clock);
   for await (const body of pollEvents(client, options, (call) => poll(call, ids, state))) {
-    seq += 1;
-    const ts = new Date(options.clock.now()).toISOString();
-    yield { v: 1, seq, type: body.type, builder_run_id: ids.builderRunId, ts, data: body.data } as BuilderRunEvent;
+    yield sequence.next<BuilderRunEvent>(body, { builder_run_id: ids.builderRunId });
     if (body.type === 'builder_run.proposed' || body.type === 'builder_run.finished') return;
   }
 }

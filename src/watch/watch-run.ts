@@ -5,8 +5,11 @@
 import { type Clock, steadyTime } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import { shrinking } from '../client/paging.ts';
+import { EventSequence } from './envelope.ts';
 import type { RunEvent, RunEventBody } from './events.ts';
 import { type Call, pollEvents, type WatchOptions } from './polling.ts';
+import { type RunPosition, runStart } from './resume/run-position.ts';
+import { encodeToken } from './resume/token.ts';
 import { RunState } from './run-state.ts';
 import { RetryingStream } from './streamed.ts';
 
@@ -19,25 +22,74 @@ const maxSilentPolls = 10;
 /** While messages arrive, the run itself is read at least this often, in milliseconds. */
 const runMilliseconds = 1_500;
 
+export interface RunStart {
+  /** The number of the last event before it. */
+  seq: number;
+  position: RunPosition;
+}
+
 /**
  * Yields events until the run has ended. Ends after `run.finished`.
+ * @param start where to begin; by default with the first message
  * @throws whatever the client throws, and the signal's reason
  */
-export async function* watchRun(client: Client, runId: string, options: WatchOptions): AsyncGenerator<RunEvent, void, undefined> {
-  const { clock, signal } = options;
-  const state = new RunState();
-  const stream = new RetryingStream<RunEventBody>({
-    clock,
-    open: (lastEventId) => client.openEvents('streamRunEvents', { params: { run_id: runId } }, { lastEventId, signal }),
-    bodies: (event) => state.event(event),
-  });
-  const poller = new RunPoller(runId, state, clock);
-  let seq = 0;
-  for await (const body of pollEvents(client, options, (call, pace) => poller.poll(call, pace.isQuick), stream)) {
-    seq += 1;
-    yield { v: 1, seq, type: body.type, run_id: runId, ts: new Date(clock.now()).toISOString(), data: body.data } as RunEvent;
+export async function* watchRun(
+  client: Client,
+  runId: string,
+  options: WatchOptions,
+  start: RunStart = { seq: 0, position: runStart },
+): AsyncGenerator<RunEvent, void, undefined> {
+  const sequence = new EventSequence(options.clock, start.seq);
+  for await (const { body, position } of positionedEvents(client, runId, options, start.position)) {
+    const token = (seq: number): string => encodeToken({ stream: 'runs', seq, runs: new Map([[runId, position]]) });
+    yield sequence.next<RunEvent>(body, { run_id: runId }, token);
     if (body.type === 'run.finished') return;
   }
+}
+
+/** An event of a run, and the position after it. */
+export interface PositionedEvent {
+  body: RunEventBody;
+  position: RunPosition;
+}
+
+/**
+ * The events of a run without their envelopes, for streams that consist of the events of several runs. Ends after `run.finished`.
+ * @throws whatever the client throws, and the signal's reason
+ */
+export async function* positionedEvents(
+  client: Client,
+  runId: string,
+  options: WatchOptions,
+  start: RunPosition = runStart,
+): AsyncGenerator<PositionedEvent, void, undefined> {
+  const { clock, signal } = options;
+  const state = new RunState(start);
+  const stream = new RetryingStream<PositionedBody>({
+    clock,
+    open: (lastEventId) => client.openEvents('streamRunEvents', { params: { run_id: runId } }, { lastEventId, signal }),
+    bodies: (event) => withPositions(state, state.event(event)),
+    lastEventId: start.stream?.eventId,
+  });
+  const poller = new RunPoller(runId, state, clock);
+  // Without an event to continue after, the stream begins with all messages of the run; polling finds the position faster.
+  const pollsFirst = start.offset > 0 && start.stream === undefined;
+  let position = start;
+  for await (const body of pollEvents<PositionedBody>(client, options, (call, pace) => poller.poll(call, pace.isQuick), {
+    stream,
+    pollsFirst,
+  })) {
+    // While polling waits for the rate limit, the state can already be ahead of the events.
+    if ('position' in body) position = body.position;
+    yield { body, position };
+    if (body.type === 'run.finished') return;
+  }
+}
+
+type PositionedBody = RunEventBody & { position: RunPosition };
+
+function* withPositions(state: RunState, bodies: Iterable<RunEventBody>): Generator<PositionedBody, void, undefined> {
+  for (const body of bodies) yield { ...body, position: state.position };
 }
 
 /**
@@ -53,6 +105,8 @@ class RunPoller {
     call('listRunMessages', { params: { run_id: this.#runId }, query: { limit, offset } }, { catchesUp }),
   );
   #readAt = Number.NEGATIVE_INFINITY;
+  /** A run can have new messages although its state is the one in which it was last watched. */
+  #isFirstRead = true;
   #silentPolls = 0;
   /** Whether the last poll found new messages; undefined when it did not read messages. */
   #hasNewMessages: boolean | undefined;
@@ -63,7 +117,7 @@ class RunPoller {
     this.#clock = clock;
   }
 
-  async *poll(call: Call, isQuick: boolean): AsyncGenerator<RunEventBody, void, undefined> {
+  async *poll(call: Call, isQuick: boolean): AsyncGenerator<PositionedBody, void, undefined> {
     const state = this.#state;
     const isSilent = quietStatuses.has(state.status);
     if (!state.isNew && !isSilent && this.#isTurnOfMessages(isQuick)) {
@@ -74,11 +128,12 @@ class RunPoller {
     const { run, pending_human_request: request } = await call('getRun', { params: { run_id: this.#runId } });
     this.#readAt = steadyTime(this.#clock);
     if (isSilent) this.#silentPolls += 1;
-    if (state.differs(run, request) || this.#silentPolls >= maxSilentPolls || (isQuick && !isSilent)) {
+    if (this.#isFirstRead || state.differs(run, request) || this.#silentPolls >= maxSilentPolls || (isQuick && !isSilent)) {
+      this.#isFirstRead = false;
       this.#silentPolls = 0;
       yield* this.#messages(call);
     }
-    yield* state.run(run, request);
+    yield* withPositions(state, state.run(run, request));
   }
 
   /** A run in progress is read in turn with its messages; while messages arrive, or requests are quick, messages are read more often. */
@@ -93,7 +148,7 @@ class RunPoller {
    * the last known message: if there is another one in its place, the list was rewritten, and is read again from the start.
    * Returns whether there were new messages.
    */
-  async *#messages(call: Call): AsyncGenerator<RunEventBody, boolean, undefined> {
+  async *#messages(call: Call): AsyncGenerator<PositionedBody, boolean, undefined> {
     const state = this.#state;
     let wasRewritten = false;
     let overlap = 1;
@@ -108,21 +163,20 @@ class RunPoller {
         state.offset = 0;
         continue;
       }
-      for (const message of messages) {
-        for (const body of state.message(message)) {
+      const previousOffset = state.offset;
+      for (const [index, message] of messages.entries()) {
+        for (const body of withPositions(state, state.message(message, offset + index + 1))) {
           hasNews = true;
           yield body;
         }
       }
-      const hasAdvanced = offset + messages.length > state.offset;
+      const hasAdvanced = state.offset > previousOffset;
       // A page may be shorter than its limit, because a single large message can fill it.
       if (!hasAdvanced && overlap > 0 && state.offset < total) {
         overlap = 0;
         continue;
       }
       overlap = 1;
-      state.offset = messages.length === 0 ? 0 : offset + messages.length;
-      state.lastMessageId = messages.at(-1)?.id;
       if (!hasAdvanced || state.offset >= total) return hasNews;
     }
   }

@@ -114,7 +114,7 @@ describe.concurrent('-o ndjson', () => {
     for (const event of events) {
       expect(event).toMatchObject({ v: 1, run_id: run });
       expect(new Date(event.ts).toISOString()).toBe(event.ts);
-      expect(Object.keys(event).sort()).toEqual(['data', 'run_id', 'seq', 'ts', 'type', 'v']);
+      expect(Object.keys(event).sort()).toEqual(['data', 'resume', 'run_id', 'seq', 'ts', 'type', 'v']);
     }
     const types = events.map(({ type }) => type);
     expect(new Set(types)).toEqual(new Set(['run.status', 'message', 'human_request.pending', 'human_request.resolved', 'run.finished']));

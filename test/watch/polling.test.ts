@@ -151,7 +151,7 @@ describe('polling', () => {
       if (count === 4) yield { type: 'end' };
     }
     const client = { onWaiting: () => () => undefined, call: async () => ({}) } as unknown as Client;
-    for await (const { type } of pollEvents<Body>(client, { clock, signal: inertSignal }, poll, stream)) if (type === 'end') break;
+    for await (const { type } of pollEvents<Body>(client, { clock, signal: inertSignal }, poll, { stream })) if (type === 'end') break;
     // The first poll fails and the second one succeeds.
     expect(clock.pauses).toEqual([476, 666, 933]);
     expect(attempts).toEqual([0, 476 + 666]);

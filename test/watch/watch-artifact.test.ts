@@ -61,6 +61,7 @@ describe('a generation', () => {
       artifact_id: 'a1',
       ts: createdAt,
       data: { status: 'not_started', previous: null },
+      resume: null,
     });
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     expect(events.at(-1)?.data).toEqual({ artifact: { id: 'a1', status: 'completed' } });

@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { PendingRequest } from '../../cli/following/pending.ts';
 import { cellText, type View } from '../../terminal/cell.ts';
+import { type Enveloped, EventSequence } from '../../watch/envelope.ts';
 import { Pace } from '../../watch/pace.ts';
 
 interface Payloads {
@@ -9,10 +10,7 @@ interface Payloads {
   'human_request.resolved': { human_request_id: string; title: string };
 }
 
-/** In the format of the events of a run. */
-export type InboxEvent = {
-  [Type in keyof Payloads]: { v: 1; seq: number; type: Type; run_id: string; ts: string; data: Payloads[Type] };
-}[keyof Payloads];
+export type InboxEvent = Enveloped<Payloads, { run_id: string }>;
 
 /** Runs until the signal is aborted. @throws the signal's reason */
 export async function* watchInbox(
@@ -20,17 +18,16 @@ export async function* watchInbox(
   { clock, signal, pace = new Pace(clock) }: { clock: Clock; signal: AbortSignal; pace?: Pace },
 ): AsyncGenerator<InboxEvent, never, undefined> {
   let previous = new Map<string, PendingRequest>();
-  let seq = 0;
+  const sequence = new EventSequence(clock);
   for (;;) {
     const open = await load();
-    const ts = new Date(clock.now()).toISOString();
     const current = new Map(open.map((request) => [request.id, request]));
     const resolvedRequests = [...previous.values()].filter(({ id }) => !current.has(id));
     const newRequests = open.filter(({ id }) => !previous.has(id));
     for (const { id, title, run_id } of resolvedRequests)
-      yield { v: 1, seq: ++seq, type: 'human_request.resolved', run_id, ts, data: { human_request_id: id, title } };
+      yield sequence.next({ type: 'human_request.resolved', data: { human_request_id: id, title } }, { run_id });
     for (const human_request of newRequests)
-      yield { v: 1, seq: ++seq, type: 'human_request.pending', run_id: human_request.run_id, ts, data: { human_request } };
+      yield sequence.next({ type: 'human_request.pending', data: { human_request } }, { run_id: human_request.run_id });
     previous = current;
     await pace.pause(resolvedRequests.length + newRequests.length > 0, signal);
   }

@@ -11,8 +11,9 @@ import { ResultError } from '../../cli/kit/result-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
+import { EventSequence } from '../../watch/envelope.ts';
 import { Pace } from '../../watch/pace.ts';
-import { type BuilderRunIds, watchBuilderRun } from '../../watch/watch-builder-run.ts';
+import { type BuilderRunEvent, type BuilderRunIds, watchBuilderRun } from '../../watch/watch-builder-run.ts';
 import { builderRequester } from './questions.ts';
 import { review, type Verdict, verdictWords } from './review.ts';
 import { builderRunSheet } from './sheet.ts';
@@ -133,14 +134,8 @@ async function settle(
   if (verdict === undefined) throw waitingForReview(context, run, buildId, options.onRequest === 'prompt');
   const reviewed = await review(context, verdict, buildId, { builder_run_id: run.id, expected_started_at: run.started_at });
   const finishedRun: BuilderRun = { ...run, ...reviewed, phase: null, schedule_suggested: run.schedule_suggested };
-  await sink.event({
-    v: 1,
-    seq: seq + 1,
-    type: 'builder_run.finished',
-    builder_run_id: run.id,
-    ts: new Date(context.clock.now()).toISOString(),
-    data: { builder_run: finishedRun },
-  });
+  const finished = { type: 'builder_run.finished', data: { builder_run: finishedRun } };
+  await sink.event(new EventSequence(context.clock, seq).next<BuilderRunEvent>(finished, { builder_run_id: run.id }));
   if (forPeople(context)) terminal.note(verdictWords(reviewed));
   return prints(context) ? finishedRun : undefined;
 }

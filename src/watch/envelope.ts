@@ -1,0 +1,46 @@
+/** The form of every event that is printed as NDJSON: the envelope is the same for all streams, and `type` determines `data`. */
+import type { Clock } from '../base/clock.ts';
+
+/** The version of the form of events. It increases when a member is removed or changes its meaning, not when one is added. */
+export const eventVersion = 1;
+
+export interface Envelope {
+  v: typeof eventVersion;
+  /** Counts from 1 in a stream, and continues when the stream is resumed. */
+  seq: number;
+  type: string;
+  /** When it was observed, ISO 8601. */
+  ts: string;
+  data: object;
+  /** The token that resumes the stream after this event; null for a stream that cannot be resumed. */
+  resume: string | null;
+}
+
+/** An event in its envelope. @param Subject names what the event is about, such as `run_id` */
+export type Enveloped<Payloads, Subject, Resume extends string | null = string | null> = {
+  [Type in keyof Payloads]: { v: 1; seq: number; type: Type } & Subject & { ts: string; data: Payloads[Type]; resume: Resume };
+}[keyof Payloads];
+
+/** Numbers the events of one stream. */
+export class EventSequence {
+  readonly #clock: Clock;
+  #seq: number;
+
+  /** @param seq the number of the last event before this stream was resumed */
+  constructor(clock: Clock, seq = 0) {
+    this.#clock = clock;
+    this.#seq = seq;
+  }
+
+  /**
+   * The next event of the stream. Its type follows from the caller's.
+   * @param subject names what the event is about, such as `{ run_id }`
+   * @param resume returns the token for the position after the event with this number; undefined if the stream cannot be resumed
+   */
+  next<Event>(body: { type: string; data: object }, subject: object, resume?: (seq: number) => string): Event {
+    this.#seq += 1;
+    const ts = new Date(this.#clock.now()).toISOString();
+    const { type, data } = body;
+    return { v: eventVersion, seq: this.#seq, type, ...subject, ts, data, resume: resume?.(this.#seq) ?? null } as Event;
+  }
+}
