@@ -50,6 +50,7 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   deleteTeamWebhook: 'webhooks:manage',
   getTeamWebhookSecret: 'webhooks:manage',
   rotateTeamWebhookSecret: 'webhooks:manage',
+  createTestWebhookEvent: 'webhooks:manage',
   listWebhookDeliveries: 'webhooks:manage',
   getWebhookDelivery: 'webhooks:manage',
   resendWebhookDelivery: 'webhooks:manage',

@@ -195,6 +195,7 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
     'webhooks delete': { argv: [webhook, '--yes'], method: 'DELETE', path: `${team}/webhooks/${webhook}` },
     'webhooks resend': { argv: [aId], method: 'POST', path: `${team}/webhook-deliveries/${aId}/resend` },
     'webhooks secret rotate': { argv: ['--reveal', '--yes'], method: 'POST', path: `${team}/webhook-secret/rotate` },
+    'webhooks trigger': { argv: ['run.failed'], method: 'POST', path: `${team}/webhook-test-events` },
     'webhooks listen': { argv: ['--subscribe'], method: 'POST', path: `${team}/webhooks` },
     'connections create': {
       argv: ['new', '--url', 'http://127.0.0.1:9/mcp'],

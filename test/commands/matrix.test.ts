@@ -33,7 +33,7 @@ const words = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 /** The first of several likely values that is accepted. */
 function acceptedValue(check: (value: string, name: string) => unknown): string {
-  const match = ['x', aRun, 'https://example.com/hook', '1', 'x=y', '2026-07-18'].find((value) => {
+  const match = ['x', aRun, 'https://example.com/hook', '1', 'x=y', '2026-07-18', 'run.failed'].find((value) => {
     try {
       check(value, 'it');
       return true;

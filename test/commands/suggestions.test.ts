@@ -129,7 +129,7 @@ describe('an unknown command', () => {
     [['cases', 'add'], 'Did you mean `aops cases create`?'],
     [['config', 'view'], 'Did you mean `aops config list`?'],
     [['auth', 'whoami'], 'Did you mean `aops auth status`?'],
-    [['webhooks', 'test'], 'Did you mean `aops webhooks listen`?'],
+    [['webhooks', 'test'], 'Did you mean `aops webhooks trigger`?'],
     [['webhooks', 'secret', 'view'], 'Did you mean `aops webhooks secret show`?'],
   ])('%j', async (argv, hint) => {
     expect(await hintOf(...argv)).toContain(hint);

@@ -3,7 +3,7 @@ import { signedHeaders } from '../../src/service/engine/webhooks/signature.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { whenDone } from '../support/temporary.ts';
-import { Receiver } from '../support/webhook-receiver.ts';
+import { type ReceivedDelivery, Receiver, verifyWithLibrary } from '../support/webhook-receiver.ts';
 
 const unknownId = '00000000-0000-4000-8000-000000000000';
 
@@ -259,21 +259,132 @@ describe('webhooks listen', () => {
       await post(url, validHeaders);
       interrupt();
     });
-    expect(statuses).toEqual([400, 400, 405, 202, 204]);
+    expect(statuses).toEqual([400, 400, 405, 202, 202]);
     expect(output.code).toBe(0);
     const lines = output.lines<Record<string, unknown>>();
     expect(lines.map(({ type }) => type)).toEqual(['listening', 'refused', 'refused', 'delivery', 'delivery']);
     expect(lines[1]).toMatchObject({ reason: 'no_match' });
     expect(lines[3]).toMatchObject({ id: 'e1', event: 'run.completed', duplicate: false, forwarded: { status: 202 }, body });
     expect(lines[4]).toMatchObject({ duplicate: true });
-    expect(hook.deliveries).toHaveLength(1);
+    // A repeat is forwarded too: the first attempt may have failed, or somebody resent it on purpose.
+    expect(hook.deliveries).toHaveLength(2);
     expect(hook.deliveries[0]?.body.toString()).toBe(body);
     expect(hook.deliveries[0]?.headers).toMatchObject({ 'webhook-id': 'e1' });
+  });
+
+  it('forwards each event to its route, and reports the response to the sender and to the reader', async () => {
+    const other = await Receiver.start();
+    whenDone(() => other.close());
+    hook.deliveries.length = 0;
+    hook.answer = (response) => response.writeHead(500).end();
+    const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+    await service.file('own.txt', secret);
+    const statuses: number[] = [];
+    const routes = ['--route', `run.failed=${hook.url}`, '--route', `run.completed=${other.url}`];
+    const output = await listening(['--secret', '@own.txt', ...routes, '--until', 'run.started'], async (url) => {
+      for (const type of ['run.failed', 'run.failed', 'run.completed', 'run.started']) {
+        const body = JSON.stringify({ type, data: {} });
+        const headers = signedHeaders([secret], `id-${type}`, Date.now(), body);
+        statuses.push((await fetch(url, { method: 'POST', headers, body })).status);
+      }
+    });
+    expect(output.code).toBe(0);
+    expect(statuses).toEqual([500, 500, 204, 204]);
+    expect([hook.kinds, other.kinds]).toEqual([['run.failed', 'run.failed'], ['run.completed']]);
+    const lines = output.stdout.split('\n').map((line) => line.replace(/^\S+ +/, '').replace(/\d+ ms/, 'N ms'));
+    expect(lines).toEqual([
+      'run.failed  -> 500 POST /hook (N ms)',
+      'run.failed  (again)  -> 500 POST /hook (N ms)',
+      'run.completed  -> 204 POST /hook (N ms)',
+      'run.started',
+      '',
+    ]);
+  });
+
+  it.each([
+    ['a route without an address', ['--route', 'run.failed'], '--route must have the form EVENT=URL, not "run.failed".'],
+    ['a route for an unknown event', ['--route', 'run.fail=http://127.0.0.1/'], 'Did you mean run.failed?'],
+    ['a route to something else', ['--route', 'run.failed=ftp://127.0.0.1/'], 'The address of --route must be an http or https address'],
+    [
+      'two routes for an event',
+      ['--route', 'run.failed=http://127.0.0.1/a', '--route', 'run.failed=http://127.0.0.1/b'],
+      '--route run.failed appears twice.',
+    ],
+  ])('rejects %s', async (_, flags, message) => {
+    const refusal = await service.cli(['webhooks', 'listen', ...flags, '--timeout', '5s']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(message);
   });
 
   it('reports a port that is in use', async () => {
     const { port } = new URL(hook.url);
     expect(await service.cli(['webhooks', 'listen', '--port', port])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+describe('webhooks trigger', () => {
+  const trigger = (...argv: string[]) => service.cli(['webhooks', 'trigger', ...argv]);
+
+  it('sends a signed test event to the webhooks that receive it, with changed data', async () => {
+    hook.deliveries.length = 0;
+    hook.answer = (response) => response.writeHead(204).end();
+    const id = await createWebhook('--event', 'run.failed');
+    const result = await trigger('run.failed', '-f', 'run[error]=disk full', '--json');
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    const { event_id, deliveries } = result.json<{ event_id: string; deliveries: { id: string; event_id: string }[] }>();
+    expect(deliveries).toMatchObject([{ event_id, event: 'run.failed', subscription_id: id, run_id: null }]);
+    const [delivery] = await hook.count(1);
+    const secret = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout.trim();
+    expect(verifyWithLibrary(secret, delivery as ReceivedDelivery)).toMatchObject({
+      id: event_id,
+      type: 'run.failed',
+      test: true,
+      team_id: service.service.teamId,
+      data: { run: { status: 'failed', error: 'disk full', run_number: 42 } },
+    });
+    const nobody = await trigger('run.completed');
+    expect(nobody).toMatchObject({ code: 6, stdout: '' });
+    expect(nobody.stderr).toContain('No enabled webhook of the team receives run.completed; create one, or name a webhook.');
+    expect(await trigger('run.completed', '--webhook', id, '--input', '-')).toMatchObject({ code: 2 });
+    expect((await trigger('run.completed', '--webhook', id)).code).toBe(0);
+    expect((await hook.count(2))[1]?.json).toMatchObject({ type: 'run.completed', test: true });
+    await service.cli(['webhooks', 'delete', id, '--yes']);
+    expect((await trigger('run.completed', '--webhook', id)).code).toBe(3);
+  });
+
+  it('sends it from this machine with --to, and reports what the receiver answered', async () => {
+    hook.deliveries.length = 0;
+    hook.answer = (response) => response.writeHead(500).end();
+    await service.file('data.json', '{"mine":1}');
+    const result = await trigger('human_request.created', '--to', hook.url, '--input', 'data.json');
+    expect(result.code).toBe(1);
+    expect(result.stderr).toBe(`error: ${hook.url} answered 500.\nhint: A receiver accepts a delivery with any 2xx status.\n`);
+    expect(result.stdout).toMatch(/^Event\t[0-9a-f-]{36}\nURL\thttp.*\nAnswer\t500\n$/);
+    const secret = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout.trim();
+    expect(verifyWithLibrary(secret, hook.deliveries[0] as ReceivedDelivery)).toMatchObject({ test: true, data: { mine: 1 } });
+    const offline = { AOPS_BASE_URL: 'http://127.0.0.1:9', AOPS_API_KEY: '', AOPS_TEAM_ID: '', AOPS_WEBHOOK_SECRET: secret };
+    hook.answer = (response) => response.writeHead(204).end();
+    expect((await service.cli(['webhooks', 'trigger', 'run.failed', '--to', hook.url], { env: offline })).code).toBe(0);
+    expect(verifyWithLibrary(secret, hook.deliveries[1] as ReceivedDelivery)).toMatchObject({ test: true });
+    const plan = await trigger('run.failed', '--to', hook.url, '--dry-run', '--json');
+    expect(plan.json()).toMatchObject({ method: 'POST', url: hook.url, body: { type: 'run.failed', test: true } });
+    expect(hook.deliveries).toHaveLength(2);
+  });
+
+  it.each([
+    ['an unknown event', ['run.fail'], 'Did you mean run.failed?'],
+    ['two targets', ['run.failed', '--to', 'http://127.0.0.1/', '--webhook', unknownId], '--to and --webhook cannot be combined.'],
+    ['a secret for the service', ['run.failed', '--secret', '-'], '--secret requires --to'],
+    ['data that is not an object', ['run.failed', '--input', 'list.json'], 'The data of an event must be a JSON object'],
+  ])('rejects %s', async (_, argv, message) => {
+    await service.file('list.json', '[]');
+    const refusal = await trigger(...argv);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(message);
+  });
+
+  it('completes the event', async () => {
+    expect((await service.cli(['__complete', '--', 'webhooks', 'trigger', 'run.f'])).stdout).toBe('run.failed\t\nrun.file.created\t\n');
   });
 });
 

@@ -379,6 +379,13 @@ const moves: Move[] = [
     ),
   ],
   [1, call('resendWebhookDelivery', at('delivery', 'deliveryId'))],
+  [
+    1,
+    call(
+      'createTestWebhookEvent',
+      withBody(emptyInput, () => ({ type: 'run.failed' })),
+    ),
+  ],
   [1, call('createSandbox', emptyInput, (p, { sandbox_id }: { sandbox_id: string }) => p.note('sandbox', sandbox_id))],
   [
     1,

@@ -84,10 +84,14 @@ export function fileProblem(file: string, error: NodeJS.ErrnoException): string 
 
 /**
  * The body that the flags describe, or undefined without such flags. Fields are added to the object from `--input`.
+ * @param defaultBody the body without `--input`, to which fields are added
  * @throws UsageError for invalid flags
  */
-export async function bodyFromFlags(context: Context, input: BodyInput): Promise<Json | undefined> {
-  const wholeBody = input.input === undefined ? undefined : parseJson(await readText(context, input.input), input.input);
+export async function bodyFromFlags(context: Context, input: BodyInput, defaultBody?: object): Promise<Json | undefined> {
+  const wholeBody =
+    input.input === undefined
+      ? (structuredClone(defaultBody) as Json | undefined)
+      : parseJson(await readText(context, input.input), input.input);
   const fields: [string, Json][] = [];
   for (const field of input.rawField) fields.push(split(field, '-f'));
   for (const field of input.field) {

@@ -42,6 +42,13 @@ export function secretKey(text: string, name: string): Uint8Array {
   );
 }
 
+/** The headers with which a delivery is signed now (`at`, milliseconds), as by a service. */
+export function signatureHeaders(secrets: readonly Uint8Array[], id: string, at: number, body: string): Record<string, string> {
+  const timestamp = String(Math.floor(at / 1_000));
+  const sign = (key: Uint8Array): string => `v1,${Buffer.from(hmac(key, [`${id}.${timestamp}.${body}`])).toString('base64')}`;
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': secrets.map(sign).join(' ') };
+}
+
 /** Whether a delivery is genuine and recent, or else why it is not. */
 export function verifyDelivery(delivery: Delivery, { secrets, now, tolerance = defaultTolerance }: VerifyOptions): Verdict {
   const signedHeaders = readHeaders(delivery.headers);

@@ -6,6 +6,7 @@ import { globalFlags } from '../../cli/kit/global-flags.ts';
 import { aliasesOf, commandsOf, type Entries, follow, isHidden, namedEntries, summaryOf } from '../../cli/kit/tree.ts';
 import { optionsOf } from '../../cli/program/parser.ts';
 import { settingDefinitions } from '../../config/settings.ts';
+import { webhookEventKinds } from '../../interface/webhook-events.ts';
 
 /** The candidates at the cursor: words with their summaries, and whether the shell should offer files. */
 interface Candidates {
@@ -159,6 +160,8 @@ async function sourceOf(context: Context, source: CompletionSource | undefined, 
     case 'shells':
       // Imported here, because the module contains the scripts too.
       return { words: (await import('./scripts.ts')).shells.map((shell): [string, string] => [shell, '']) };
+    case 'events':
+      return { words: webhookEventKinds.map((kind): [string, string] => [kind, '']) };
     // Cases belong to queues, and the line does not specify one.
     case 'cases':
     case undefined:

@@ -15,5 +15,6 @@ export const webhooks = defineGroup({
     secret,
     verify: () => import('./verify.ts'),
     listen: () => import('./listen.ts'),
+    trigger: () => import('./trigger.ts'),
   },
 });

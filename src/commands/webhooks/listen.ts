@@ -1,27 +1,29 @@
 import { once } from 'node:events';
+import { steadyTime } from '../../base/clock.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
-import { choice, flag, integer, text } from '../../cli/kit/flags.ts';
-import { forwarder } from '../../client/webhooks/forward.ts';
+import { choice, flag, integer, text, texts } from '../../cli/kit/flags.ts';
+import { Forwarder } from '../../client/webhooks/forward.ts';
 import { type ReceivedDelivery, receiveWebhooks } from '../../client/webhooks/receiver.ts';
-import { secretKey } from '../../client/webhooks/signature.ts';
 import { webhookEventKinds } from '../../interface/webhook-events.ts';
 import { address, eventOption } from './options.ts';
 import { deliveryLine, deliveryObject, type ForwardResult, kindOf } from './received.ts';
-import { secretOption, signingKeys } from './signing-secret.ts';
+import { isRoute, targetsOf } from './routes.ts';
+import { secretOption, teamOrOwnKeys } from './signing-secret.ts';
 import { temporaryWebhook } from './temporary-webhook.ts';
 
 export default defineCommand({
   summary: 'Receive and print webhook deliveries on this machine',
   description:
-    'Each delivery is verified before it is printed; deliveries with an invalid signature are rejected with status 400. --subscribe creates a webhook that exists as long as the command runs. The default secret is that of the team; with --secret, no service is needed. --json prints one JSON object per line, including the original body.',
+    'Each delivery is verified before it is printed; deliveries with an invalid signature are rejected with status 400. --subscribe creates a webhook that exists as long as the command runs. With --forward-to and --route, each delivery is sent on with its headers, including the signature, and an unchanged body; the sender gets the response, and repeats what failed. With only --route, other events are printed and accepted. The default secret is that of the team; with --secret, no service is needed. --json prints one JSON object per line, including the original body.',
   options: {
     port: integer('N', 'Listen on this port of 127.0.0.1 (default: a free port)', { minimum: 0, maximum: 65_535 }),
     subscribe: flag('Create a temporary webhook for this command'),
     event: { ...eventOption, summary: 'With --subscribe: event to send; can be repeated (default: all events)' },
     secret: secretOption,
     forwardTo: text('URL', 'Forward deliveries to this URL and return its response', address),
+    route: texts('EVENT=URL', 'Forward deliveries of this event to this URL instead; can be repeated', { check: isRoute }),
     until: choice(webhookEventKinds, 'End after the first event of this type; limit the wait with --timeout', { metavar: 'EVENT' }),
   },
   operations: ['getTeamWebhookSecret', 'createTeamWebhook', 'deleteTeamWebhook'],
@@ -33,15 +35,21 @@ export default defineCommand({
       command: 'aops webhooks listen --subscribe --forward-to http://127.0.0.1:3000/hook',
       text: 'Forward events to a program under development',
     },
+    {
+      command:
+        'aops webhooks listen --subscribe --route run.failed=http://127.0.0.1:3000/failed --route human_request.created=http://127.0.0.1:3000/ask',
+      text: 'Send each event to its own handler',
+    },
     { command: 'aops webhooks listen --port 8080 --until run.completed --timeout 5m --json', text: 'Wait for an event in a script' },
   ],
   async run(context, input) {
-    const secrets = await keys(context, input.secret);
+    const secrets = await teamOrOwnKeys(context, input.secret);
     const endController = new AbortController();
-    const target = input.forwardTo === undefined ? undefined : forwarder(input.forwardTo);
+    const targetOf = targetsOf(input);
+    const forwarder = new Forwarder(() => steadyTime(context.clock));
     const onDelivery = async (delivery: ReceivedDelivery): Promise<number> => {
-      const pass = target !== undefined && delivery.verdict.valid && !delivery.duplicate;
-      const forwardResult = pass ? await target.forward(delivery) : undefined;
+      const target = delivery.verdict.valid ? targetOf(kindOf(delivery)) : undefined;
+      const forwardResult = target === undefined ? undefined : { url: target, ...(await forwarder.forward(target, delivery)) };
       await show(context, delivery, forwardResult);
       const isAccepted = forwardResult === undefined || ('status' in forwardResult && forwardResult.status < 300);
       if (isAccepted && delivery.verdict.valid && !delivery.duplicate && kindOf(delivery) === input.until) endController.abort();
@@ -57,7 +65,7 @@ export default defineCommand({
     } finally {
       await remove?.();
       await receiver.close();
-      await target?.close();
+      await forwarder.close();
     }
     if (!endController.signal.aborted && (input.until !== undefined || !isInterrupt(context.signal.reason))) throw context.signal.reason;
     return undefined;
@@ -66,15 +74,6 @@ export default defineCommand({
 
 /** Whether the command was interrupted, which is the normal way to end it without --until. */
 const isInterrupt = (reason: unknown): boolean => reason instanceof AopsError && ['interrupted', 'terminated'].includes(reason.code);
-
-async function keys(context: Context, sources: readonly string[]): Promise<Uint8Array[]> {
-  const specifiedKeys = await signingKeys(context, sources);
-  if (specifiedKeys.length > 0) return specifiedKeys;
-  const client = await context.client();
-  const { secret } = await client.call('getTeamWebhookSecret', { params: { teamId: context.teamId() } });
-  context.terminal.protect(secret);
-  return [secretKey(secret, 'The secret from the service')];
-}
 
 const forPrograms = ({ format }: Context): boolean => format === 'json' || format === 'ndjson';
 

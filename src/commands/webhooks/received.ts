@@ -1,5 +1,6 @@
 /** Formats a received delivery as a line for people or as an object for programs. Pure. */
 import { isObject, jsonValue, shorten } from '../../base/values.ts';
+import type { Forwarded } from '../../client/webhooks/forward.ts';
 import type { ReceivedDelivery } from '../../client/webhooks/receiver.ts';
 import { webhookHeaders } from '../../client/webhooks/signature.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
@@ -7,6 +8,8 @@ import type { Styles } from '../../terminal/style.ts';
 
 interface Event {
   type?: unknown;
+  /** True for an event that was sent to test the receiver. */
+  test?: unknown;
   data?: {
     run?: { id?: unknown; status?: unknown };
     run_id?: unknown;
@@ -19,7 +22,8 @@ interface Event {
   };
 }
 
-export type ForwardResult = { status: number } | { problem: string } | undefined;
+/** Where a delivery was forwarded to, and with which result. */
+export type ForwardResult = ({ url: string } & Forwarded) | undefined;
 
 /** The event in a body; empty if the body is not a JSON object. */
 function eventOf(body: Buffer): Event {
@@ -60,7 +64,7 @@ export function deliveryLine(
   forwardResult: ForwardResult,
   { dim, accent, warning }: Styles,
 ): string {
-  const { data = {} } = eventOf(delivery.body);
+  const { data = {}, test } = eventOf(delivery.body);
   const run = data.run?.id ?? data.run_id;
   const subject = [
     data.run?.status,
@@ -71,16 +75,22 @@ export function deliveryLine(
     data.build?.name,
     data.webhook?.url,
   ].find((value): value is string => typeof value === 'string');
-  const result =
-    forwardResult === undefined ? '' : 'status' in forwardResult ? `-> ${forwardResult.status}` : `-> ${forwardResult.problem}`;
   return [
     dim(at.slice(11, 19)),
     accent(sanitizeLine(kindOf(delivery))),
     typeof run === 'string' ? dim(sanitizeLine(run)) : '',
     subject === undefined ? '' : shorten(sanitizeLine(subject), 60),
+    test === true ? warning('(test)') : '',
     delivery.duplicate ? warning('(again)') : '',
-    sanitizeLine(result),
+    forwardResult === undefined ? '' : sanitizeLine(resultOf(forwardResult)),
   ]
     .filter((part) => part !== '')
     .join('  ');
+}
+
+/** `-> 202 POST /hook (12 ms)` */
+function resultOf(result: NonNullable<ForwardResult>): string {
+  const { pathname, search } = new URL(result.url);
+  const outcome = 'status' in result ? String(result.status) : result.problem;
+  return `-> ${outcome} POST ${pathname}${search} (${result.duration_ms} ms)`;
 }

@@ -34,6 +34,16 @@ export async function signingKeys(context: Context, sources: readonly string[]):
   );
 }
 
+/** The keys of these secrets, or that of the team if there are none. */
+export async function teamOrOwnKeys(context: Context, sources: readonly string[]): Promise<Uint8Array[]> {
+  const specifiedKeys = await signingKeys(context, sources);
+  if (specifiedKeys.length > 0) return specifiedKeys;
+  const client = await context.client();
+  const { secret } = await client.call('getTeamWebhookSecret', { params: { teamId: context.teamId() } });
+  context.terminal.protect(secret);
+  return [secretKey(secret, 'The secret from the service')];
+}
+
 async function secretText(context: Context, word: string): Promise<string> {
   if (word === '-') return readText(context, '-');
   if (word.startsWith('@')) return readText(context, word.slice(1));

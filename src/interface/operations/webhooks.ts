@@ -45,6 +45,14 @@ export const webhookOperations = {
     success: 200,
     summary: 'Rotate the signing secret for the webhooks of a team',
   },
+  createTestWebhookEvent: {
+    method: 'POST',
+    path: '/v2/teams/{teamId}/webhook-test-events',
+    idempotent: true,
+    success: 201,
+    summary: 'Send a test event to the webhooks of a team',
+    extension: true,
+  },
   listWebhookDeliveries: {
     method: 'GET',
     path: '/v2/teams/{teamId}/webhook-deliveries',

@@ -110,6 +110,16 @@ export const webhookSchemas = {
     optionalBody: true,
     response: WebhookSecret,
   },
+  createTestWebhookEvent: {
+    body: Type.Object({
+      type: EventKind,
+      /** The data of the event; sample data by default. */
+      data: Type.Optional(FreeForm),
+      /** Send it only to this webhook, whichever kinds it has subscribed to. By default, to all that receive this kind. */
+      subscription_id: Type.Optional(Uuid),
+    }),
+    response: Type.Object({ event_id: Uuid, deliveries: Type.Array(WebhookDelivery) }),
+  },
   listWebhookDeliveries: {
     query: Type.Object({
       ...paging(100, 20),

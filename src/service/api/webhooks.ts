@@ -2,6 +2,7 @@
 import { resendDelivery } from '../engine/webhooks/resend.ts';
 import { rotateSecret, teamSecrets } from '../engine/webhooks/secrets.ts';
 import { createWebhook, deleteWebhook, updateWebhook } from '../engine/webhooks/subscriptions.ts';
+import { sendTestEvent } from '../engine/webhooks/test-events.ts';
 import { notFound } from '../errors.ts';
 import type { GroupRoutes } from '../http/context.ts';
 import { eventById, findDelivery, listAttempts, listDeliveryRows } from '../store/webhooks/deliveries.ts';
@@ -43,6 +44,13 @@ export const webhookRoutes: GroupRoutes<'webhooks'> = {
     const rotation = { overlapSeconds: body.overlap_seconds, force: body.force };
     const { current, previous } = await rotateSecret(context.engine, params.teamId, rotation);
     return secretView(current, previous);
+  },
+
+  async createTestWebhookEvent(context, { params, body }) {
+    requireTeam(context, params.teamId);
+    const event = { kind: body.type, data: body.data, subscriptionId: body.subscription_id };
+    const { eventId, deliveries } = await sendTestEvent(context.engine, params.teamId, event);
+    return { event_id: eventId, deliveries: deliveries.map(deliveryView) };
   },
 
   async listWebhookDeliveries(context, { params, query }) {

@@ -135,6 +135,7 @@ export async function withEverything(api: Api): Promise<OwnedIds> {
 const bodies = (ownedIds: OwnedIds): Partial<Record<OperationId, unknown>> => ({
   createTeamWebhook: { url: 'http://127.0.0.1:9/' },
   updateTeamWebhook: { description: 'mine' },
+  createTestWebhookEvent: { type: 'run.failed' },
   createAgent: { name: 'mine' },
   updateAgent: { name: 'mine' },
   createRevision: { name: 'mine' },

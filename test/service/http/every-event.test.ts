@@ -2,6 +2,7 @@
  * Causes every kind of event in the contract by requests, and checks that its subscribers receive it: signed, and in the same form as
  * in reads. A new kind fails until it is caused here.
  */
+import { randomUUID } from 'node:crypto';
 import Type, { type TSchema } from 'typebox';
 import { expect, it } from 'vitest';
 import { Agent, Build } from '../../../src/interface/schemas/agents.ts';
@@ -12,6 +13,7 @@ import { Queue } from '../../../src/interface/schemas/queues.ts';
 import { HumanRequest, Run, RunMessage, runSchemas } from '../../../src/interface/schemas/runs.ts';
 import { Webhook } from '../../../src/interface/schemas/webhooks.ts';
 import { allEvents, type WebhookEventKind, webhookEventKinds } from '../../../src/interface/webhook-events.ts';
+import { sampleEventData } from '../../../src/interface/webhook-samples.ts';
 import { McpServer } from '../../support/mcp-server.ts';
 import { png } from '../../support/png.ts';
 import { afterTest } from '../../support/temporary.ts';
@@ -135,4 +137,9 @@ it('delivers an event of every kind to its subscribers, signed, with the data th
     expect([type, allEvents]).toContain(subscribedKind);
     expect(deliveriesToAll.find(({ json }) => json.id === id)?.body).toEqual(delivery.body);
   }
+});
+
+it('has sample data for every kind of event in the same form', () => {
+  const source = { teamId: randomUUID(), now: '2026-11-20T13:30:52.236Z', newId: randomUUID };
+  for (const kind of webhookEventKinds) expectFits(forms[kind], sampleEventData(kind, source));
 });

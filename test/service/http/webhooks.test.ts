@@ -288,6 +288,34 @@ describe('deliveries', () => {
     expect((await service.ok('listTeamWebhooks')).webhooks[0]).toMatchObject({ status: 'active', last_delivered_at: expect.any(String) });
   });
 
+  it('of a test event go to whoever receives its kind, or to one webhook, and are marked', async () => {
+    const service = await api();
+    const hook = await receiver();
+    const url = hook.url;
+    const { webhook } = await service.ok('createTeamWebhook', { body: { url, events: ['run.failed'] } });
+    await service.ok('createTeamWebhook', { body: { url, events: ['*'], enabled: false } });
+    const first = await service.ok('createTestWebhookEvent', { body: { type: 'run.failed' } });
+    expect(first.deliveries).toMatchObject([{ event_id: first.event_id, event: 'run.failed', subscription_id: webhook.id, run_id: null }]);
+    const data = { run: { id: 'mine' } };
+    const second = await service.ok('createTestWebhookEvent', { body: { type: 'queue.case.created', data, subscription_id: webhook.id } });
+    expect(second.deliveries).toHaveLength(1);
+    const received = await hook.count(2);
+    const byType = new Map(received.map(({ json }) => [json.type, json]));
+    expect(byType.get('run.failed')).toMatchObject({ test: true, id: first.event_id, data: { run: { status: 'failed' } } });
+    expect(byType.get('queue.case.created')).toMatchObject({ test: true, id: second.event_id, data });
+
+    const send = async (body: object) => failure(await service.call('createTestWebhookEvent', { body: body as never }));
+    expect(await send({ type: 'run.completed' })).toEqual([409, 'no_webhook']);
+    expect(await send({ type: 'run.fail' })).toEqual([400, 'invalid_request']);
+    expect(await send({ type: 'run.failed', subscription_id: randomUUID() })).toEqual([404, 'webhook_not_found']);
+    await service.ok('updateTeamWebhook', { params: { subscriptionId: webhook.id }, body: { enabled: false } });
+    expect(await send({ type: 'run.failed', subscription_id: webhook.id })).toEqual([409, 'webhook_disabled']);
+    // An event of a run has no such mark.
+    await service.ok('createTeamWebhook', { body: { url, events: ['run.completed'] } });
+    await service.until((await service.run()).id, 'completed');
+    expect(Object.keys((await hook.count(3))[2]?.json ?? {})).toEqual(['id', 'type', 'timestamp', 'team_id', 'data']);
+  });
+
   it('can be resent under the same ID', async () => {
     const service = await api();
     const hook = await receiver();

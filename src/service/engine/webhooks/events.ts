@@ -20,6 +20,8 @@ export interface NewEvent {
   kind: WebhookEventKind;
   /** The data of its payload; only called if the event has a recipient. */
   data: () => object | Promise<object>;
+  /** Set for an event that somebody sent to test a receiver: nothing happened. */
+  test?: true;
 }
 
 /** Where events come from: a team, and a run if they are about one. */
@@ -48,14 +50,38 @@ export async function recordEvents(clock: Clock, trx: Queries, source: EventSour
     // An endpoint is due at the same time for all of these events.
     for (const { endpoint, dueAt } of recipients) endpoints.set(endpoint, dueAt);
   }
-  for (const [subjectId, dueAt] of endpoints) await nudgeJob(trx, { kind: jobKinds.deliver, subjectId, dueAt });
+  await nudgeEndpoints(trx, endpoints);
   return endpoints.size > 0;
 }
 
-async function recordEvent(trx: Queries, source: EventSource, event: NewEvent, recipients: Recipient[], now: number): Promise<void> {
+/**
+ * Records an event for exactly these subscriptions, whichever kinds they receive, and returns its ID. Wake the worker after the
+ * commit.
+ */
+export async function recordEventFor(
+  clock: Clock,
+  trx: Queries,
+  source: EventSource,
+  event: NewEvent,
+  subscriptions: readonly WebhookRow[],
+): Promise<string> {
+  const now = clock.now();
+  const recipients = subscriptions.map((row) => subscriber(row, now));
+  const id = await recordEvent(trx, source, event, recipients, now);
+  await nudgeEndpoints(trx, new Map(recipients.map(({ endpoint, dueAt }) => [endpoint, dueAt])));
+  return id;
+}
+
+async function nudgeEndpoints(trx: Queries, endpoints: ReadonlyMap<string, number>): Promise<void> {
+  for (const [subjectId, dueAt] of endpoints) await nudgeJob(trx, { kind: jobKinds.deliver, subjectId, dueAt });
+}
+
+/** Returns the ID of the event. */
+async function recordEvent(trx: Queries, source: EventSource, event: NewEvent, recipients: Recipient[], now: number): Promise<string> {
   const id = newId();
   const created_at = isoTime(now);
-  const payload = JSON.stringify({ id, type: event.kind, timestamp: created_at, team_id: source.teamId, data: await event.data() });
+  const { kind: type, test } = event;
+  const payload = JSON.stringify({ id, type, timestamp: created_at, team_id: source.teamId, test, data: await event.data() });
   const run_id = source.run?.id ?? null;
   await insertEvent(trx, { id, team_id: source.teamId, kind: event.kind, run_id, payload, created_at });
   await insertDeliveries(
@@ -80,24 +106,28 @@ async function recordEvent(trx: Queries, source: EventSource, event: NewEvent, r
       completed_at: null,
     })),
   );
+  return id;
 }
 
 function recipientsOf(kind: WebhookEventKind, source: EventSource, subscriptions: readonly WebhookRow[], now: number): Recipient[] {
-  const recipients = subscriptions
-    .filter((row) => isSubscribedTo(row, kind))
-    .map(
-      (row): Recipient => ({ subscriptionId: row.id, endpoint: row.id, url: row.url, dueAt: Math.max(now, Number(row.held_until ?? 0)) }),
-    );
+  const recipients = subscriptions.filter((row) => isSubscribedTo(row, kind)).map((row) => subscriber(row, now));
   const runUrl = source.run?.webhook_url;
   if (typeof runUrl === 'string')
     recipients.push({ subscriptionId: null, endpoint: urlEndpoint(source.teamId, runUrl), url: runUrl, dueAt: now });
   return recipients;
 }
 
+const subscriber = (row: WebhookRow, now: number): Recipient => ({
+  subscriptionId: row.id,
+  endpoint: row.id,
+  url: row.url,
+  dueAt: Math.max(now, Number(row.held_until ?? 0)),
+});
+
 /** The events that a subscription has subscribed to, as they are stored. */
 export const subscribedEvents = (row: Pick<WebhookRow, 'events'>): string[] => JSON.parse(row.events) as string[];
 
-function isSubscribedTo(row: WebhookRow, kind: WebhookEventKind): boolean {
+export function isSubscribedTo(row: WebhookRow, kind: WebhookEventKind): boolean {
   const events = subscribedEvents(row);
   return events.includes(allEvents) || events.includes(kind);
 }

@@ -106,6 +106,10 @@ export async function findDelivery(db: Queries, teamId: string, id: string): Pro
   return db.selectFrom('deliveries').selectAll().where('id', '=', id).where('team_id', '=', teamId).executeTakeFirst();
 }
 
+/** The deliveries of an event, in the order in which they were recorded. */
+export const deliveriesOf = (db: Queries, eventId: string): Promise<DeliveryRow[]> =>
+  db.selectFrom('deliveries').selectAll().where('event_id', '=', eventId).orderBy('seq').execute();
+
 export interface DeliveryFilter {
   teamId: string;
   subscriptionId?: string | undefined;
