@@ -1,6 +1,7 @@
 /** Watches a run to its end: its events go to a sink, and its human requests to a responder that works in parallel. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { outageNotes } from '../../cli/following/outage.ts';
+import type { PositionFile } from '../../cli/following/position-file.ts';
 import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
 import { runRequester } from '../../cli/following/requester.ts';
 import { type FollowOptions, responderHere } from '../../cli/following/responder.ts';
@@ -13,24 +14,44 @@ import { Transcript } from '../../cli/records/transcript.ts';
 import type { Run } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
+import type { Terminal } from '../../terminal/streams.ts';
 import type { Styles } from '../../terminal/style.ts';
 import { widthFor, wrapWords } from '../../terminal/width.ts';
 import type { RunEvent } from '../../watch/events.ts';
+import { matchesMessage } from '../../watch/message-pattern.ts';
 import type { Outage } from '../../watch/outage-tracker.ts';
 import { Pace } from '../../watch/pace.ts';
 import { watchRun } from '../../watch/watch-run.ts';
 import { readRun } from './read.ts';
-import { NdjsonSink, type Sink, TranscriptSink } from './sinks.ts';
+import { type Reading, wholeRun } from './reading.ts';
+import { NdjsonSink, type OnPrinted, type Sink, TranscriptSink } from './sinks.ts';
+
+/** How watching a run ended. */
+export interface FollowedRun {
+  run: Run;
+  /** Whether a message matched --until; the run might continue. */
+  isMatched: boolean;
+}
+
+/** Watches a run from its beginning until it has ended, and returns it. @throws like `readEvents` */
+export const followRun = async (context: Context, namedRun: NamedRun, options: FollowOptions): Promise<Run> =>
+  (await readEvents(context, namedRun, options, wholeRun)).run;
 
 /**
- * Watches a run until it has ended, and returns it.
+ * Watches a run until it has ended or a message matches.
  * @throws AopsError exit 12 when it waits for an answer that cannot be given here, with the run if it is printed; the signal's reason on Ctrl-C or --timeout
  */
-export async function followRun(context: Context, namedRun: NamedRun, options: FollowOptions): Promise<Run> {
+export async function readEvents(
+  context: Context,
+  namedRun: NamedRun,
+  options: FollowOptions,
+  { start, pendingRequest, finishedRun, positions, endsInsideLine, until }: Reading,
+): Promise<FollowedRun> {
+  if (finishedRun) return { run: finishedRun, isMatched: false };
   const runId = namedRun.id;
   const requestedRun = runForHere(context, namedRun);
   const client = await context.client();
-  const sink = await newSink(context, options.onRequest === 'prompt');
+  const sink = await newSink(context, options.onRequest === 'prompt', positions && savingPositions(context.terminal, positions));
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const pace = new Pace(context.clock);
@@ -45,16 +66,17 @@ export async function followRun(context: Context, namedRun: NamedRun, options: F
       sink.outage(outage);
       return note(outage);
     };
-    for await (const event of watchRun(client, runId, {
-      clock: context.clock,
-      signal,
-      pace,
-      onOutage,
-      waitsIndefinitely: answerer.isBusy,
-    })) {
+    if (endsInsideLine) await context.terminal.data('\n');
+    if (pendingRequest) answerer.startAnswer(pendingRequest);
+    const watchOptions = { clock: context.clock, signal, pace, onOutage, waitsIndefinitely: answerer.isBusy };
+    for await (const event of watchRun(client, runId, watchOptions, start)) {
       await sink.event(event);
       await observe(answerer, event);
-      if (event.type === 'run.finished') return event.data.run;
+      if (event.type === 'run.finished') return { run: event.data.run, isMatched: false };
+      if (event.type === 'message' && matchesMessage(until, event.data.message)) {
+        await answerer.end();
+        return { run: await readRun(client, runId), isMatched: true };
+      }
     }
     throw new Error('the stream of events ended before the run');
   } catch (error) {
@@ -81,7 +103,7 @@ export function announce(context: Context, run: ResolvedRun): void {
 }
 
 /** Whether the run itself is printed to stdout as the result; the transcript then goes to stderr. */
-const printsRun = ({ format, flags }: Context): boolean =>
+export const printsRun = ({ format, flags }: Context): boolean =>
   format !== 'ndjson' && (format !== 'table' || flags.fields !== undefined || flags.jq !== undefined);
 
 /** A failure after the run has ended, with the run if it is printed. */
@@ -104,15 +126,23 @@ async function observe(answerer: RequestAnswerer, event: RunEvent): Promise<void
 
 const isWaiting = (error: unknown): error is AopsError => error instanceof AopsError && error.exit === exitCodes.runWaiting;
 
-async function newSink(context: Context, prompts: boolean): Promise<Sink> {
+/** Saves the position of each event that has left this process, so that none is lost when the process is killed. */
+const savingPositions =
+  (terminal: Terminal, positions: PositionFile): OnPrinted =>
+  async ({ resume }) => {
+    await terminal.flush();
+    if (!terminal.brokenPipe.aborted) positions.save(resume);
+  };
+
+async function newSink(context: Context, prompts: boolean, onPrinted: OnPrinted | undefined): Promise<Sink> {
   const { terminal, clock, format } = context;
-  if (format === 'ndjson') return new NdjsonSink(terminal);
+  if (format === 'ndjson') return new NdjsonSink(terminal, onPrinted);
   const toStderr = printsRun(context);
   const output = toStderr ? terminal.err : terminal.out;
   const [{ statusLine }, styles] = await Promise.all([import('../../terminal/progress.ts'), output.styles()]);
   const transcript = output.isTTY ? await wrappedTranscript(styles, output.columns) : new Transcript(styles, Number.MAX_SAFE_INTEGER);
   const write = async (line: string): Promise<void> => (toStderr ? terminal.note(line) : terminal.line(line));
-  return new TranscriptSink(write, transcript, styles, clock, await statusLine(terminal), prompts);
+  return new TranscriptSink(write, transcript, styles, clock, await statusLine(terminal), prompts, onPrinted);
 }
 
 async function wrappedTranscript(styles: Styles, columns: number): Promise<Transcript> {

@@ -19,16 +19,22 @@ export interface Sink extends HeldSink {
   close(): void;
 }
 
+/** Called with each event after it was printed. */
+export type OnPrinted = (event: RunEvent) => Promise<void>;
+
 /** Prints events as one JSON object per line. */
 export class NdjsonSink implements Sink {
   readonly #terminal: Terminal;
+  readonly #onPrinted: OnPrinted | undefined;
 
-  constructor(terminal: Terminal) {
+  constructor(terminal: Terminal, onPrinted?: OnPrinted) {
     this.#terminal = terminal;
+    this.#onPrinted = onPrinted;
   }
 
-  event(event: RunEvent): Promise<void> {
-    return this.#terminal.json(event);
+  async event(event: RunEvent): Promise<void> {
+    await this.#terminal.json(event);
+    await this.#onPrinted?.(event);
   }
   outage(): void {}
   hold(): void {}
@@ -52,6 +58,7 @@ export class TranscriptSink implements Sink {
   #heldEvents: RunEvent[] | undefined;
   #skipResponse = false;
   #outage: Outage | undefined;
+  readonly #onPrinted: OnPrinted | undefined;
 
   /** @param prompts whether human requests are prompted for here */
   constructor(
@@ -61,8 +68,10 @@ export class TranscriptSink implements Sink {
     clock: Clock,
     live: StatusLine | undefined,
     prompts: boolean,
+    onPrinted?: OnPrinted,
   ) {
     this.#prompts = prompts;
+    this.#onPrinted = onPrinted;
     this.#write = write;
     this.#styles = styles;
     this.#clock = clock;
@@ -80,6 +89,7 @@ export class TranscriptSink implements Sink {
     const isSkipped = this.#skipResponse && event.type === 'message' && event.data.message.type === 'human_response';
     if (isSkipped) this.#skipResponse = false;
     else await this.#print(this.#lines(event));
+    await this.#onPrinted?.(event);
     this.#statusLine?.refresh();
   }
 

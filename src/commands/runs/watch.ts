@@ -4,17 +4,18 @@ import { followFlags, followOptions } from '../../cli/following/responder.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { resolveRun } from '../../cli/names/resolve-run.ts';
-import { runArgument } from '../../cli/names/run-names.ts';
-import { announce, followRun, resultOf } from './follow.ts';
+import { runArgument, runForHere } from '../../cli/names/run-names.ts';
+import { announce, failedAfter, printsRun, readEvents, resultOf } from './follow.ts';
+import { noMatchError, openReading, readingFlags } from './reading.ts';
 
 export default defineCommand({
   summary: 'Watch a run and answer its human requests',
   description:
     'Streams the messages of the run until it ends. Human requests are prompted for below the transcript; without a terminal, --answers and --on-request decide. Ctrl-C detaches; the run continues. The exit code is the outcome of the run, even if it ended earlier.',
   arguments: { run: runArgument },
-  options: followFlags,
+  options: { ...followFlags, ...readingFlags },
   operations: ['getRun', 'streamRunEvents', 'listRunMessages', 'respondToHumanRequest'],
-  exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
+  exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
     { command: 'aops runs watch @latest', text: 'Watch the newest run and answer its requests' },
     { command: 'aops runs watch RUN --on-request wait --timeout 1h', text: 'Watch a run while someone else answers' },
@@ -25,7 +26,15 @@ export default defineCommand({
     const options = await followOptions(context, input);
     const resolvedRun = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
     if (resolvedRun.listItem) announce(context, resolvedRun);
-    const run = await followRun(context, resolvedRun, options);
-    return resultOf(context, run);
+    const reading = await openReading(context, resolvedRun.id, input);
+    try {
+      const { run, isMatched } = await readEvents(context, resolvedRun, options, reading);
+      if (isMatched) return printsRun(context) ? run : undefined;
+      const result = resultOf(context, run);
+      if (reading.until.length > 0) throw failedAfter(context, run, noMatchError(runForHere(context, run)));
+      return result;
+    } finally {
+      reading.positions?.close();
+    }
   },
 });

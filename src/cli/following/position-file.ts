@@ -1,0 +1,97 @@
+/**
+ * The position that `--resume auto` remembers, in a small file per stream and name. The file is replaced after each event that has left
+ * this process. A process that is killed between the two prints one event again: no event is ever lost here.
+ */
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { crypto } from '../../base/crypto.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { takeLock, type Unlock } from '../../base/lock-file.ts';
+import { makeFolders } from '../../base/make-folders.ts';
+import { isAbsent, readFailure } from '../../base/read-failure.ts';
+import { writeFailure } from '../../base/write-failure.ts';
+import type { Context } from '../kit/context.ts';
+
+/** Identifies a stream. The ID of a run or a team is unique, so neither the service nor the credential is a part of it. */
+export interface StreamName {
+  stream: string;
+  id: string;
+  /** Distinguishes several readers of the same stream. */
+  reader: string;
+}
+
+/** A lock of a process that was killed blocks its successor for this long, in milliseconds. */
+const staleMilliseconds = 2_000;
+/** Positions that were not used for this long are removed, in milliseconds. */
+const lifeMilliseconds = 90 * 86_400_000;
+
+export class PositionFile {
+  /** The token in the file; undefined if there is none yet. */
+  readonly token: string | undefined;
+  readonly #file: string;
+  readonly #unlock: Unlock;
+
+  private constructor(file: string, unlock: Unlock, token: string | undefined) {
+    this.#file = file;
+    this.#unlock = unlock;
+    this.token = token;
+  }
+
+  /**
+   * Opens the file of a stream for this process alone.
+   * @throws AopsError `stream_in_use` (exit 6) while another process reads the same stream under the same name
+   */
+  static async open({ paths, clock, signal }: Pick<Context, 'paths' | 'clock' | 'signal'>, name: StreamName): Promise<PositionFile> {
+    const folder = path.join(paths.data, 'positions');
+    const key = [name.stream, name.id, name.reader].join('\n');
+    const file = path.join(folder, crypto().createHash('sha256').update(key).digest('hex').slice(0, 32));
+    try {
+      makeFolders(folder, 0o700);
+      const unlock = await takeLock(`${file}.lock`, { staleMilliseconds, waitMilliseconds: staleMilliseconds * 1.5, signal });
+      if (unlock === undefined) throw inUse(name);
+      await removeOld(folder, clock.now());
+      return new PositionFile(file, unlock, read(file));
+    } catch (error) {
+      throw writeFailure(error, file);
+    }
+  }
+
+  /** Replaces the position, completely or not at all. @throws AopsError `not_writable`, `disk_full` */
+  save(token: string): void {
+    try {
+      writeFileSync(`${this.#file}.new`, `${token}\n`, { mode: 0o600 });
+      renameSync(`${this.#file}.new`, this.#file);
+    } catch (error) {
+      throw writeFailure(error, this.#file);
+    }
+  }
+
+  close(): void {
+    this.#unlock();
+  }
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim() || undefined;
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw readFailure(error, file);
+  }
+}
+
+async function removeOld(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder).catch((): string[] => [])) {
+    const file = path.join(folder, name);
+    const modifiedAt = (await stat(file).catch(() => undefined))?.mtimeMs ?? now;
+    if (now - modifiedAt > lifeMilliseconds) rmSync(file, { force: true });
+  }
+}
+
+const inUse = ({ reader }: StreamName): AopsError =>
+  new AopsError(`Another process is reading this stream with --resume auto${reader === '' ? '' : `:${reader}`}.`, {
+    code: 'stream_in_use',
+    exit: exitCodes.conflict,
+    hint: 'Give each reader a name of its own, such as --resume auto:NAME.',
+  });
