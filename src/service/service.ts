@@ -116,6 +116,7 @@ async function close(
   await engine.worker.close(time);
   await Promise.all([...engine.runtimes.values()].map((runtime) => runtime.close?.()));
   await engine.webhooks.sender.close();
+  await engine.push.sender.close();
   await engine.connections.agent.close();
   await engine.store.destroy();
   engine.log('info', 'service stopped');

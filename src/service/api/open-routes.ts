@@ -1,6 +1,6 @@
 /**
  * Routes without a Bearer token: health, descriptions, signed URLs, the team page, and the token endpoint, which has its own
- * authentication. Only the token endpoint and signing in to the page count against a rate limit.
+ * authentication. Only the token endpoint, signing in to the page, and its notifications count against a rate limit.
  */
 import { openApiDocument } from '../../interface/openapi.ts';
 import { type Answer, jsonAnswer } from '../http/answer.ts';
@@ -10,6 +10,7 @@ import { methodNotAllowed, routeNotFound } from '../http/router.ts';
 import { authorizationServerMetadata } from '../oauth/metadata.ts';
 import { tokenAnswer } from '../oauth/token-endpoint.ts';
 import { assetAnswer } from '../page/assets.ts';
+import { pushAnswer } from '../page/push-endpoint.ts';
 import { sessionAnswer } from '../page/session-endpoint.ts';
 import { callbackAnswer, callbackPath } from './oauth-callback.ts';
 import { healthAnswer, metricsAnswer, readyAnswer } from './operating-routes.ts';
@@ -37,6 +38,7 @@ const routes: Record<string, OpenRoute> = {
   ),
   '': { name: 'page', methods: ['GET'], answer: (_, exchange) => pageFile(exchange, 'index.html') },
   'page/session': { name: 'page_session', methods: ['POST', 'DELETE'], answer: sessionAnswer },
+  'page/push': { name: 'page_push', methods: ['GET', 'POST', 'PUT', 'DELETE'], answer: pushAnswer },
   [callbackPath]: { name: 'oauth_callback', methods: ['GET'], answer: callbackAnswer },
   'oauth/token': { name: 'oauth_token', methods: ['POST'], answer: tokenAnswer },
 };

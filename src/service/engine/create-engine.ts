@@ -25,6 +25,7 @@ import { BackupHolds } from './backup/backup-hold.ts';
 import { probeLimit } from './connections/limits.ts';
 import type { Engine, HasClock, HasLog, HasStore } from './engine.ts';
 import { Worker } from './jobs/worker.ts';
+import { pushServices } from './push/services.ts';
 
 export interface EngineOptions {
   /** Created with mode 0700 if it does not exist. One process owns it at a time. */
@@ -119,6 +120,8 @@ export async function createEngine(
       agentConcurrency,
     }),
   ];
+  const box = await SecretBox.open(join(dataDirectory, 'secrets.key'));
+  const timing = { scale: webhooks.timeScale ?? 1, random: webhooks.random ?? Math.random };
   return {
     ...{ store, clock, log, agentConcurrency },
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
@@ -138,12 +141,22 @@ export async function createEngine(
     runRetention: options.runRetention,
     runConcurrency: options.runConcurrency ?? (await largestConcurrency(store)),
     webhooks: {
-      sender: new Sender({ clock, rules: new HostRules(webhooks.allow), lookup: webhooks.lookup }),
-      timing: { scale: webhooks.timeScale ?? 1, random: webhooks.random ?? Math.random },
+      sender: new Sender({
+        ...{ clock, rules: new HostRules(webhooks.allow), lookup: webhooks.lookup },
+        refusalMessage: (host) => `webhooks may not be sent to ${host}`,
+      }),
+      timing,
+    },
+    push: {
+      sender: new Sender({
+        ...{ clock, rules: new HostRules([...pushServices, ...(webhooks.allow ?? [])]), lookup: webhooks.lookup },
+        refusalMessage: (host) => `${host} is not a push service`,
+      }),
+      ...{ timing, box },
     },
     connections: {
       agent: connectionAgent,
-      box: await SecretBox.open(join(dataDirectory, 'secrets.key')),
+      box,
       renewals: new SingleFlight(),
     },
     worker: new Worker({ store, clock, log, owner: instanceId }),

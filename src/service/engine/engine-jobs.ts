@@ -6,6 +6,7 @@ import { refreshArtifactJob } from './artifacts/schedule.ts';
 import { dispatchCasesJob } from './dispatch/dispatch.ts';
 import type { Engine } from './engine.ts';
 import type { Job } from './jobs/job.ts';
+import { pushJob } from './push/delivery.ts';
 import { evaluateJob } from './runs/evaluations.ts';
 import { runJob } from './runs/run-driver.ts';
 import { forgetRunsJob } from './runs/run-retention.ts';
@@ -25,6 +26,7 @@ export const engineJobs: readonly Job<Engine>[] = [
   expireSandboxJob,
   expireRunSandboxesJob,
   deliverJob,
+  pushJob,
   forgetRunsJob,
   forgetDeliveriesJob,
 ];

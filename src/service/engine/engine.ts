@@ -87,6 +87,15 @@ export interface HasWebhooks {
   readonly webhooks: { readonly sender: Sender; readonly timing: Timing };
 }
 
+export interface HasPush {
+  readonly push: {
+    readonly sender: Sender;
+    readonly timing: Timing;
+    /** Encrypts the endpoints and keys of browsers, and the key that identifies this service to push services. */
+    readonly box: SecretBox;
+  };
+}
+
 export interface HasConnections {
   readonly connections: {
     /** Connects to remote servers. */
@@ -113,6 +122,7 @@ export interface Engine
     HasWorker,
     HasBackups,
     HasWebhooks,
+    HasPush,
     HasConnections {}
 
 /** The engine for one unit of work: jobs learn of its changes when they are on the disk, and a hold ends if they are not. */

@@ -1,5 +1,5 @@
 /**
- * Makes one attempt at a delivery: a POST on a new connection, to an address that is checked right before. It follows no redirects,
+ * Makes one attempt to deliver a webhook or a push: a POST on a new connection, to an address that is checked right before. It follows no redirects,
  * takes at most 15 seconds in total, and reads only the first 2 KB of the response.
  */
 
@@ -38,13 +38,14 @@ export class Sender {
   readonly #clock: Clock;
   readonly #agent: GuardedAgent;
 
-  constructor(parts: { clock: Clock; rules: HostRules; lookup?: Lookup | undefined }) {
+  /** @param parts `refusalMessage` returns half a sentence about a host that the rules do not allow */
+  constructor(parts: { clock: Clock; rules: HostRules; lookup?: Lookup | undefined; refusalMessage: (host: string) => string }) {
     this.#clock = parts.clock;
-    this.#agent = new GuardedAgent({ ...parts, deadline, refusalMessage: (host) => `webhooks may not be sent to ${host}` });
+    this.#agent = new GuardedAgent({ ...parts, deadline });
   }
 
   /** Sends one request. Rejects with the signal's reason, or with a problem of the host, which does not count as an attempt. */
-  async post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<SendResult> {
+  async post(url: string, headers: Record<string, string>, body: string | Buffer, signal: AbortSignal): Promise<SendResult> {
     signal.throwIfAborted();
     const startTime = steadyTime(this.#clock);
     const duration = (): number => Math.max(0, Math.round(steadyTime(this.#clock) - startTime));
@@ -75,7 +76,7 @@ export class Sender {
     await this.#agent.close();
   }
 
-  #request(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  #request(url: string, headers: Record<string, string>, body: string | Buffer, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { origin, pathname, search } = new URL(url);
     const ownHeaders = { 'content-type': 'application/json', 'user-agent': `aops/${version}` };
     return this.#agent.dispatcher.request({

@@ -20,6 +20,7 @@ export async function closeEngine(engine: StartableEngine): Promise<void> {
   engine.backups.close();
   await engine.worker.close(1_000);
   await engine.webhooks.sender.close();
+  await engine.push.sender.close();
   await engine.connections.agent.close();
   await engine.store.destroy();
 }

@@ -12,6 +12,7 @@ import type { CasesTables } from './tables/cases.ts';
 import type { ConnectionsTables } from './tables/connections.ts';
 import type { EvaluationTables } from './tables/evaluation.ts';
 import type { JobsTables } from './tables/jobs.ts';
+import type { PushTables } from './tables/push.ts';
 import type { RunsTables } from './tables/runs.ts';
 import type { TeamsTables } from './tables/teams.ts';
 import type { WebhooksTables } from './tables/webhooks.ts';
@@ -25,6 +26,7 @@ export type * from './tables/columns.ts';
 export type * from './tables/connections.ts';
 export type * from './tables/evaluation.ts';
 export type * from './tables/jobs.ts';
+export type * from './tables/push.ts';
 export type * from './tables/runs.ts';
 export type * from './tables/teams.ts';
 export type * from './tables/webhooks.ts';
@@ -38,6 +40,7 @@ export interface Database
     EvaluationTables,
     JobsTables,
     WebhooksTables,
+    PushTables,
     CasesTables,
     ConnectionsTables,
     ArtifactsTables {}

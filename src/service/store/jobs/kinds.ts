@@ -12,6 +12,8 @@ export const jobKinds = {
   expireRunSandboxes: 'expire_run_sandboxes',
   /** Of an endpoint. */
   deliver: 'deliver',
+  /** Of a push subscription. */
+  push: 'push',
   forgetDeliveries: 'forget_deliveries',
   forgetRuns: 'forget_runs',
   forgetKeys: 'forget_keys',

@@ -19,6 +19,7 @@ import { answeredKeys } from './0020-answered-keys.ts';
 import { repositories } from './0021-repositories.ts';
 import { execLevel } from './0024-exec-level.ts';
 import { agentProcesses } from './0026-agent-processes.ts';
+import { push } from './0027-push.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -40,4 +41,5 @@ export const migrations: Record<string, Migration> = {
   '0021-repositories': repositories,
   '0024-exec-level': execLevel,
   '0026-agent-processes': agentProcesses,
+  '0027-push': push,
 };

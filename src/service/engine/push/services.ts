@@ -1,0 +1,10 @@
+/** The push services of browsers. They are the only hosts to which pushes are sent, unless the operator allowed more. */
+
+/** Host names, as `HostRules` reads them: Chrome and its relatives, Firefox, Safari, and Edge. */
+export const pushServices: readonly string[] = [
+  'fcm.googleapis.com',
+  'jmt17.google.com',
+  '*.push.services.mozilla.com',
+  '*.push.apple.com',
+  '*.notify.windows.com',
+];
