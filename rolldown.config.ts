@@ -71,7 +71,7 @@ const program = defineConfig({
       generateBundle() {
         // Files for browsers are not bundled: they are next to the code that serves them.
         for (const name of readdirSync(teamPage)) {
-          if (!/\.(html|css|js|svg)$/.test(name)) continue;
+          if (!/\.(html|css|js|svg|webmanifest)$/.test(name)) continue;
           this.emitFile({ type: 'asset', fileName: `team-page/${name}`, source: readFileSync(`${teamPage}/${name}`) });
         }
         // Tools that inspect the package read these files as modules, which is correct.

@@ -17,10 +17,13 @@ async function start(): Promise<Browser> {
   return sharedBrowser;
 }
 
-/** A page with a separate profile, and everything that went wrong on it so far: errors, policy violations, dialogs. */
+/**
+ * A page with a separate profile, and everything that went wrong on it so far: errors, policy violations, dialogs. Service workers are
+ * blocked unless a test is about them, because they request every file of the page again.
+ */
 export async function newPage(options: BrowserContextOptions = {}): Promise<{ page: Page; problems: string[] }> {
   browser ??= start();
-  const context = await (await browser).newContext({ viewport: { width: 1000, height: 700 }, ...options });
+  const context = await (await browser).newContext({ viewport: { width: 1000, height: 700 }, serviceWorkers: 'block', ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const problems: string[] = [];

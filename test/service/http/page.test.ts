@@ -23,9 +23,14 @@ async function signedIn(api: Api): Promise<Api> {
 describe('the files of the page', () => {
   it('are served without a credential, each with its type and a policy that prevents any other script from running', async () => {
     const api = await startApi();
-    const names = (await readdir(folder)).filter((name) => /\.(css|js|svg)$/.test(name));
+    const names = (await readdir(folder)).filter((name) => /\.(css|js|svg|webmanifest)$/.test(name));
     expect(names.length).toBeGreaterThan(10);
-    const types: Record<string, string> = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' };
+    const types: Record<string, string> = {
+      css: 'text/css; charset=utf-8',
+      js: 'text/javascript; charset=utf-8',
+      svg: 'image/svg+xml',
+      webmanifest: 'application/manifest+json',
+    };
     for (const path of ['/', ...names.map((name) => `/page/${name}`)]) {
       const { status, headers, text } = await api.send('GET', path, { anonymous: true });
       expect(status, path).toBe(200);
@@ -46,11 +51,13 @@ describe('the files of the page', () => {
         "style-src 'self'",
         "img-src 'self' data: blob:",
         "connect-src 'self'",
+        "manifest-src 'self'",
+        "worker-src 'self'",
         "frame-ancestors 'none'",
         "base-uri 'none'",
         "form-action 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
+        'trusted-types aops-worker',
       ]);
     }
   });
@@ -64,6 +71,31 @@ describe('the files of the page', () => {
       expect(code, name).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|localStorage|\.cookie/);
       for (const [, importPath] of code.matchAll(/^import .* from '(.*)';$/gm)) expect(importPath, name).toMatch(/^\.\/[\w-]+\.js$/);
     }
+  });
+
+  it('make an installable app, with icons for systems that do not accept SVG', async () => {
+    const api = await startApi();
+    const { text } = await api.send('GET', '/page/manifest.webmanifest', { anonymous: true });
+    const { icons, start_url, display } = JSON.parse(text);
+    expect([start_url, display]).toEqual(['/#/', 'standalone']);
+    const page = (await api.send('GET', '/')).text;
+    const [, touchIcon] = /<link rel="apple-touch-icon" href="(.*)">/.exec(page) ?? [];
+    for (const { src, sizes, type } of [...icons, { src: touchIcon, sizes: '180x180', type: 'image/png' }]) {
+      const response = await fetch(`${api.service.url}${src}`);
+      expect([response.status, response.headers.get('content-type')], src).toEqual([200, type]);
+      const bytes = Buffer.from(await response.arrayBuffer());
+      if (type === 'image/png') expect(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, src).toBe(sizes);
+    }
+  });
+
+  it('are all named by the service worker, which changes with them and controls the whole page', async () => {
+    const api = await startApi();
+    const { text, headers } = await api.send('GET', '/page/worker.js', { anonymous: true });
+    expect(headers['service-worker-allowed']).toBe('/');
+    const { version, files } = JSON.parse(/^startWorker\((.*)\);$/m.exec(text)?.[1] as string);
+    expect(version).toMatch(/^[\w-]{27}$/);
+    const names = (await readdir(folder)).filter((name) => /\.(html|css|js|svg|webmanifest)$/.test(name) && name !== 'worker.js');
+    expect(files.sort()).toEqual(names.map((name) => (name === 'index.html' ? '/' : `/page/${name}`)).sort());
   });
 
   it('are sent once, and then only confirmed', async () => {

@@ -54,6 +54,15 @@ export class Api {
     return this.#send('POST', path, { body, key });
   }
 
+  /**
+   * Sends a request that has the same result when it is repeated. @template Answer
+   * @param {string} method @param {string} path @param {unknown} body
+   * @returns {Promise<Answer>}
+   */
+  change(method, path, body) {
+    return this.#send(method, path, { body });
+  }
+
   /** Opens an event stream. @param {string} path @param {() => void} onChange called when there might be something new to read */
   events(path, onChange) {
     return new Events(this.#token, path, onChange);

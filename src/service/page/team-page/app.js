@@ -1,6 +1,7 @@
 /** The team page: the session, the view for each address, and the single loop that reads. */
-import { Unreachable } from './api.js';
+import { registerWorker } from './app-worker.js';
 import { Banner } from './banner.js';
+import { untilReachable } from './connection.js';
 import { announce, el, fill, fillKeepingFocus } from './dom.js';
 import { keepFocus } from './focus.js';
 import { InboxView } from './inbox-view.js';
@@ -217,24 +218,20 @@ function begin(reason) {
 /** Signs in with the code of the address, or with the session that this tab has stored. */
 async function start() {
   const code = takeCode();
+  const places = { main, bannerPlace };
   try {
-    if (code !== undefined) await redeem(code);
+    if (code !== undefined) await untilReachable(() => redeem(code), places);
   } catch (error) {
     // This tab is already signed in: the link was opened twice, or from the history.
     if (!(await openSession().catch(() => undefined))) return begin(error instanceof Error ? error.message : 'Signing in failed.');
   }
   try {
-    const session = await openSession();
+    const session = await untilReachable(openSession, places);
     if (session === undefined) begin('');
     else new TeamPage(session);
-  } catch (error) {
-    if (!(error instanceof Unreachable)) {
-      forgetToken();
-      return begin('You are signed out because the session has ended.');
-    }
-    const banner = new Banner(bannerPlace, () => location.reload());
-    banner.show({ kind: 'away', until: Date.now() + 4_000 });
-    setTimeout(() => location.reload(), 4_000);
+  } catch {
+    forgetToken();
+    begin('You are signed out because the session has ended.');
   }
 }
 
@@ -244,4 +241,5 @@ addEventListener('hashchange', () => {
 });
 
 keepFocus();
+registerWorker();
 void start();

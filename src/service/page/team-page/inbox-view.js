@@ -1,5 +1,6 @@
 /** All human requests that wait for a person, oldest first. Answered ones stay, with their outcome, until the view is left. */
 import { announce, el, fill, setText } from './dom.js';
+import { Notifications } from './notifications.js';
 import { RequestCard } from './request-card.js';
 import { countText, isFinal, nameText } from './words.js';
 
@@ -29,6 +30,7 @@ export class InboxView {
       el('div', { class: 'head' }, el('h1', { tabindex: -1 }, 'Inbox'), this.#count),
       this.#list,
       this.#empty,
+      new Notifications(app.session).element,
     );
   }
 

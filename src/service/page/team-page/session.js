@@ -2,7 +2,8 @@
  * The session. Its token is stored only in this tab (sessionStorage) and is deleted with it. A code arrives in the fragment of the
  * address, which browsers do not send to servers, and is removed from the address bar before anything else happens.
  */
-import { Api, ApiError } from './api.js';
+import { Api, ApiError, Unreachable } from './api.js';
+import { endNotifications } from './notifications.js';
 
 /**
  * @typedef {object} Session
@@ -24,7 +25,7 @@ export function takeCode() {
   return code;
 }
 
-/** Signs in with a code. @param {string} code @throws ApiError if it was used or has expired */
+/** Signs in with a code. @param {string} code @throws ApiError if it was used or has expired, Unreachable */
 export async function redeem(code) {
   const response = await fetch('/page/session', {
     method: 'POST',
@@ -32,6 +33,8 @@ export async function redeem(code) {
     body: JSON.stringify({ code }),
     cache: 'no-store',
     credentials: 'omit',
+  }).catch(() => {
+    throw new Unreachable();
   });
   const body = await response.json();
   if (!response.ok) throw new ApiError(response.status, body, 0);
@@ -61,10 +64,11 @@ export async function openSession() {
   return session;
 }
 
-/** Deletes the token and all unsent text. @param {Session} [session] */
+/** Deletes the token and all unsent text, and ends the notifications of this browser. @param {Session} [session] */
 export async function closeSession(session) {
   sessionStorage.clear();
   // Signed out on this page, whether or not the service can be reached.
+  await endNotifications(session).catch(() => undefined);
   await session?.api.endSession().catch(() => undefined);
 }
 

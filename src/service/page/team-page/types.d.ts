@@ -33,3 +33,34 @@ export interface App {
   /** The number of pending requests, which can be more than were read. */
   readonly waitingCount: number;
 }
+
+/** The part of a service worker's global scope that worker.js uses; TypeScript has its types only for files without a page. */
+export interface WorkerScope {
+  readonly location: Location;
+  readonly registration: ServiceWorkerRegistration & {
+    showNotification(title: string, options: NotificationOptions & { renotify: boolean }): Promise<void>;
+  };
+  readonly clients: {
+    claim(): Promise<void>;
+    matchAll(options: { type: 'window'; includeUncontrolled: boolean }): Promise<readonly WorkerClient[]>;
+    openWindow(url: string): Promise<unknown>;
+  };
+  skipWaiting(): Promise<void>;
+  addEventListener(type: 'install' | 'activate', listener: (event: WorkerEvent) => void): void;
+  addEventListener(
+    type: 'fetch',
+    listener: (event: WorkerEvent & { request: Request; respondWith(response: Promise<Response>): void }) => void,
+  ): void;
+  addEventListener(type: 'push', listener: (event: WorkerEvent & { data: { text(): string } | null }) => void): void;
+  addEventListener(type: 'notificationclick', listener: (event: WorkerEvent & { notification: Notification }) => void): void;
+}
+
+interface WorkerEvent {
+  waitUntil(work: Promise<unknown>): void;
+}
+
+interface WorkerClient {
+  readonly visibilityState: DocumentVisibilityState;
+  postMessage(message: unknown): void;
+  focus(): Promise<unknown>;
+}
