@@ -45,13 +45,15 @@ const subscribedBrowser = (subscription: object) => `
 /** Delivers pushes to the service worker of the page, as a push service would. */
 async function pushesTo(page: Page): Promise<(data: string) => Promise<void>> {
   const session = await page.context().newCDPSession(page);
-  const registrations: { registrationId: string }[] = [];
-  session.on('ServiceWorker.workerRegistrationUpdated', (event) => registrations.push(...event.registrations));
-  await session.send('ServiceWorker.enable');
-  await eventually('the registration is known', () => registrations.length > 0);
-  const { registrationId } = registrations.at(-1) as { registrationId: string };
   const { origin } = new URL(page.url());
-  return async (data) => void (await session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data }));
+  let registrationId: string | undefined;
+  session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+    // Other tests of the file have workers too.
+    registrationId ??= registrations.find(({ scopeURL }) => scopeURL === `${origin}/`)?.registrationId;
+  });
+  await session.send('ServiceWorker.enable');
+  const knownId = await eventually('the registration is known', () => registrationId);
+  return async (data) => void (await session.send('ServiceWorker.deliverPushMessage', { origin, registrationId: knownId, data }));
 }
 
 /** The notifications that the browser shows. */
