@@ -15,6 +15,10 @@ export interface LockOptions {
   signal?: AbortSignal | undefined;
   /** Called before each attempt: true ends the wait, because the lock is no longer needed. */
   until?: () => boolean;
+  /** Describes this process to others that want the lock. */
+  holder?: string;
+  /** Whether the process that described itself this way has certainly ended, so that its lock may be broken immediately. */
+  hasEnded?: (holder: string) => boolean;
 }
 
 export type Unlock = () => void;
@@ -27,14 +31,15 @@ const retryMilliseconds = 20;
  * @throws the system's error when the file cannot be created (EACCES, EROFS, ENOSPC), or the signal's reason
  */
 export async function takeLock(file: string, options: LockOptions = {}): Promise<Unlock | undefined> {
-  const { staleMilliseconds = 10_000, waitMilliseconds = 20_000, signal, until } = options;
+  const { staleMilliseconds = 10_000, waitMilliseconds = 20_000, signal, until, holder, hasEnded } = options;
+  const isStale = (): boolean => ageOf(file) > staleMilliseconds || hasEnded?.(holderOf(file)) === true;
   const deadline = systemClock.now() + waitMilliseconds;
   for (;;) {
     signal?.throwIfAborted();
     if (until?.()) return undefined;
-    const owner = create(file);
+    const owner = create(file, holder);
     if (owner !== undefined) return hold(file, owner, staleMilliseconds);
-    if (ageOf(file) > staleMilliseconds && breakStale(file, staleMilliseconds)) continue;
+    if (isStale() && breakStale(file, staleMilliseconds, isStale)) continue;
     if (systemClock.now() > deadline) return undefined;
     // With jitter: many processes may wait for the same lock.
     await systemClock.sleep(retryMilliseconds * (0.5 + Math.random()), signal);
@@ -42,8 +47,8 @@ export async function takeLock(file: string, options: LockOptions = {}): Promise
 }
 
 /** Creates the lock and returns its owner mark, or undefined when a lock exists. */
-function create(file: string): string | undefined {
-  const owner = crypto().randomUUID();
+function create(file: string, holder?: string): string | undefined {
+  const owner = `${crypto().randomUUID()}${holder === undefined ? '' : ` ${holder}`}`;
   let descriptor: number;
   try {
     descriptor = openSync(file, 'wx', 0o600);
@@ -79,13 +84,13 @@ function hold(file: string, owner: string, staleMilliseconds: number): Unlock {
  * Removes a stale lock. Only one process may do so at a time: a second one would remove the lock that the first has just created.
  * Returns false when it is still there, because another process is removing it or its folder does not allow it.
  */
-function breakStale(file: string, staleMilliseconds: number): boolean {
+function breakStale(file: string, staleMilliseconds: number, isStale: () => boolean): boolean {
   const breaker = `${file}.break`;
   if (ageOf(breaker) > staleMilliseconds) ignoreErrors(() => unlinkSync(breaker));
   if (create(breaker) === undefined) return false;
   try {
-    if (ageOf(file) > staleMilliseconds) ignoreErrors(() => unlinkSync(file));
-    return ageOf(file) <= staleMilliseconds;
+    if (isStale()) ignoreErrors(() => unlinkSync(file));
+    return !isStale();
   } finally {
     ignoreErrors(() => unlinkSync(breaker));
   }
@@ -96,6 +101,9 @@ function ageOf(file: string): number {
   const modifiedAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
   return modifiedAt === undefined ? 0 : systemClock.now() - modifiedAt;
 }
+
+/** How the process that holds the lock describes itself; empty if it does not. */
+const holderOf = (file: string): string => ownerOf(file)?.split(' ').slice(1).join(' ') ?? '';
 
 function ownerOf(file: string): string | undefined {
   try {

@@ -12,11 +12,17 @@ export interface PlannedRequest {
   body?: unknown;
 }
 
+/** What bulk work would do: the number of requests, and the first of them. */
+export interface PlannedWork {
+  first_requests: unknown[];
+  [count: string]: unknown;
+}
+
 /** Thrown instead of sending a change; the command then ends successfully. */
 export class DryRunStop extends Error {
-  readonly request: PlannedRequest;
+  readonly request: PlannedRequest | PlannedWork;
 
-  constructor(request: PlannedRequest) {
+  constructor(request: PlannedRequest | PlannedWork) {
     super('dry run');
     this.name = 'DryRunStop';
     this.request = request;

@@ -132,3 +132,15 @@ test('is no longer waited for once the wait is cut short', async () => {
   unlock?.();
   await expect(takeLock(path.join(folder, 'none', 'lock'))).rejects.toThrow('ENOENT');
 });
+
+test('is broken immediately when its holder has ended, and by nobody who cannot know that', async () => {
+  await takeLock(file, { holder: '17 here' });
+  const hasEnded = (holder: string): boolean => holder === '17 here';
+  expect(await takeLock(file, { waitMilliseconds: 0 })).toBeUndefined();
+  expect(await takeLock(file, { waitMilliseconds: 0, hasEnded: () => false })).toBeUndefined();
+  const unlock = await takeLock(file, { waitMilliseconds: 0, holder: '18 here', hasEnded });
+  expect(readFileSync(file, 'utf8')).toMatch(/^[0-9a-f-]{36} 18 here$/);
+  expect(await takeLock(file, { waitMilliseconds: 0, hasEnded })).toBeUndefined();
+  unlock?.();
+  expect(existsSync(file)).toBe(false);
+});

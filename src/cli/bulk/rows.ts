@@ -1,4 +1,4 @@
-/** Reads the rows of a CSV, JSON or NDJSON file to be imported as cases. */
+/** Reads the rows of a CSV, JSON or NDJSON file. */
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
 import { isObject } from '../../base/values.ts';
@@ -15,20 +15,29 @@ export interface Row {
   values: Record<string, unknown>;
 }
 
+export const rowFormats = ['csv', 'json', 'ndjson'] as const;
+export type RowFormat = (typeof rowFormats)[number];
+
 export interface Rows {
-  format: 'csv' | 'json' | 'ndjson';
+  format: RowFormat;
   /** All columns, in the order of the file. */
   columns: string[];
   rows: Row[];
 }
 
-const formats: Record<string, Rows['format']> = { '.csv': 'csv', '.tsv': 'csv', '.json': 'json', '.ndjson': 'ndjson', '.jsonl': 'ndjson' };
+const formats: Record<string, RowFormat> = { '.csv': 'csv', '.tsv': 'csv', '.json': 'json', '.ndjson': 'ndjson', '.jsonl': 'ndjson' };
 
-/** Reads a file in the format of its extension. @throws UsageError naming the invalid line */
-export function readRows(bytes: Uint8Array, file: string): Rows {
-  const format = formats[path.extname(file).toLowerCase()];
+/**
+ * Reads a file in a format, by default that of its extension.
+ * @param file its name, as part of a sentence
+ * @throws UsageError naming the invalid line
+ */
+export function readRows(bytes: Uint8Array, file: string, requestedFormat?: RowFormat): Rows {
+  const format = requestedFormat ?? formats[path.extname(file).toLowerCase()];
   if (format === undefined)
-    throw new UsageError(`${file} is not a .csv, .json, .ndjson or .jsonl file.`, 'The extension determines the format.');
+    throw file === 'standard input'
+      ? new UsageError('The format of standard input is unknown.', 'Specify it with --from-format csv, json or ndjson.')
+      : new UsageError(`${file} is not a .csv, .json, .ndjson or .jsonl file.`, 'The extension determines the format.');
   const text = decodeText(bytes, file);
   const values = format === 'csv' ? csvValues(text, file) : format === 'json' ? jsonValues(text, file) : ndjsonValues(text, file);
   const rows = values.map((value, index) => ({ number: index + 1, values: value }));

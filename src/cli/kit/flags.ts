@@ -30,7 +30,7 @@ export type PickedRuns = 'waiting' | 'active';
 export interface PickSettings {
   /** Only these runs. */
   readonly runs?: PickedRuns;
-  /** For an optional argument: options that make it unnecessary. */
+  /** For an optional argument or option: other options that make it unnecessary. */
   readonly unless?: readonly string[];
   /** Whether Enter alone must not pick anything, as in commands that destroy something. */
   readonly needsCare?: true;

@@ -17,14 +17,15 @@ export async function withoutGaps(context: Context, command: AnyCommand, values:
   const completedValues = { ...values };
   const isMissing = (name: string): boolean =>
     completedValues[name] === undefined || (Array.isArray(completedValues[name]) && completedValues[name].length === 0);
+  const isUnneeded = (unless: readonly string[] | undefined): boolean => unless?.every((key) => !completedValues[key]) !== true;
   for (const [key, option] of options)
-    if (option.required && isMissing(key))
+    if ((option.required || !isUnneeded(option.pick?.unless)) && isMissing(key))
       completedValues[key] = await pickArgument(context, command, option, undefined, () =>
         missingOption(`${flagName(key)} <${option.metavar}>`),
       );
   for (const [name, argument] of args) {
     const { required, pick, variadic, check } = argument;
-    const isNeeded = required || pick?.unless?.every((key) => !completedValues[key]) === true;
+    const isNeeded = required || !isUnneeded(pick?.unless);
     if (!isNeeded || !isMissing(name)) continue;
     const owner = completedValues[args[0]?.[0] ?? ''];
     const ownerName = typeof owner === 'string' ? owner : undefined;

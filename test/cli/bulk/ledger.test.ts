@@ -165,3 +165,37 @@ describe('the ledger of an import', () => {
     });
   });
 });
+
+describe('lines of a ledger', () => {
+  it('are written in the order in which they were added, several with one write', async () => {
+    const file = await newFile();
+    const ledger = await openCaseLedger(file, head);
+    await Promise.all(Array.from({ length: 20 }, (_, index) => ledger.begin(index + 1, now, 'tok_1')));
+    expect((await linesOf(file)).map((line) => (line as { batch?: number }).batch)).toEqual([
+      undefined,
+      ...Array.from({ length: 20 }, (_, index) => index + 1),
+    ]);
+  });
+
+  it('do not damage each other after a write that failed', async () => {
+    const file = await newFile();
+    const ledger = await openCaseLedger(file, head);
+    await mkdir(file);
+    expect(await failureOf(ledger.begin(1, now, 'tok_1'))).toMatchObject({ exit: 2 });
+    await rm(file, { recursive: true });
+    await ledger.finish(2, { created: 1, failed: [] });
+    const laterLedger = await openCaseLedger(file, head);
+    expect([laterLedger.resultOf(1), laterLedger.resultOf(2)]).toEqual([undefined, { created: 1, failed: [] }]);
+  });
+
+  it('free a part that the service refused for a new attempt', async () => {
+    const file = await newFile();
+    const ledger = await openCaseLedger(file, head);
+    await ledger.begin(1, now, 'tok_1');
+    await ledger.refuse(1, 'forbidden');
+    const laterLedger = await openCaseLedger(file, head);
+    expect([laterLedger.startOf(1), laterLedger.refusalsOf(1), laterLedger.refusalsOf(2)]).toEqual([undefined, 1, 0]);
+    await laterLedger.begin(1, now + 2 * journalLifeMilliseconds, 'tok_2');
+    expect((await linesOf(file)).at(-1)).toMatchObject({ batch: 1, by: 'tok_2' });
+  });
+});

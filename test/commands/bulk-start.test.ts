@@ -1,0 +1,297 @@
+/** `runs start --from`: what is started for the rows of a file, what is recorded, and how a later command continues. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { StartedRow } from '../../src/commands/runs/bulk/bulk-start.ts';
+import type { StartSummary } from '../../src/commands/runs/bulk/start-from-file.ts';
+import type { RunListItem } from '../../src/interface/types.ts';
+import { defaultPlan } from '../../src/service/store/access/plan.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let agent: string;
+let agentName: string;
+let names = 0;
+beforeAll(async () => {
+  service = await startTestService();
+  agentName = 'checker';
+  agent = await service.agent('- say: "checked"', agentName);
+});
+
+/** A new file name, so that tests do not share ledgers. */
+const newName = (extension: string): string => `rows-${++names}.${extension}`;
+const exists = (name: string): boolean => existsSync(path.join(service.folder, name));
+
+async function runsOf(agentId: string): Promise<RunListItem[]> {
+  const { data } = await service.api<{ data: RunListItem[] }>(
+    'GET',
+    `/teams/${service.service.teamId}/runs?agent_id=${agentId}&limit=100&sort_order=asc`,
+  );
+  return data;
+}
+const titlesOf = async (agentId: string): Promise<string[]> => (await runsOf(agentId)).map(({ title }) => title).sort();
+const errorOf = (stderr: string) => (JSON.parse(stderr.trim().split('\n').at(-1) as string) as { error: Record<string, unknown> }).error;
+
+describe('runs start --from', () => {
+  it('starts a run for every row, once, and continues with the same command', async () => {
+    const ownAgent = await service.agent('- say: hi');
+    const file = newName('csv');
+    await service.file(file, 'number,vendor\n7001,Acme\n7002,"Zeta, Inc."\n');
+    const argv = ['runs', 'start', '--agent', ownAgent, '--from', file, '--message', 'Check {{ number }} of {{ vendor }}'];
+    const result = await service.cli([...argv, '--json']);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    const summary = result.json<StartSummary & Record<string, unknown>>();
+    expect(summary).toMatchObject({
+      file,
+      rows: 2,
+      started: 2,
+      started_before: 0,
+      failed: 0,
+      failed_file: null,
+      ledger: `${file}.aops-ledger`,
+    });
+    expect(await titlesOf(ownAgent)).toEqual(['Check 7001 of Acme', 'Check 7002 of Zeta, Inc.']);
+    const runs = await runsOf(ownAgent);
+    expect(summary.runs.map(({ id }) => id).sort()).toEqual(runs.map(({ id }) => id).sort());
+
+    // A later command prints all runs, and starts none of them again.
+    const repeat = await service.cli([...argv, '-o', 'ndjson']);
+    expect(repeat).toMatchObject({ code: 0, stderr: '' });
+    expect(repeat.lines<StartedRow>()).toEqual(summary.runs.toSorted((a, b) => a.row - b.row));
+    expect((await service.cli(argv)).stdout).toMatch(/^File\t.*\nRows\t2\nStarted\t0\nStarted before\t2\n/);
+    expect(await runsOf(ownAgent)).toHaveLength(2);
+
+    // Other options or another file would be other work.
+    const otherMessage = await service.cli(argv.with(-1, 'Check {{ number }}'));
+    expect(otherMessage).toMatchObject({ code: 2, stdout: '' });
+    expect(otherMessage.stderr).toContain('used different options, such as --agent, --message or --upload');
+    await service.file(file, 'number,vendor\n7001,Acme\n7003,Beta\n');
+    const changed = await service.cli(argv);
+    expect(changed).toMatchObject({ code: 2, stdout: '' });
+    expect(changed.stderr).toContain('was made before the file changed');
+    expect(changed.stderr).toContain('To start runs for new rows, put them into a new file.');
+    expect(await runsOf(ownAgent)).toHaveLength(2);
+  });
+
+  it('lets a row choose its agent and its message, and uses a message that the template names as a value', async () => {
+    const [first, second] = [await service.agent('- say: hi', 'row-first'), await service.agent('- say: hi', 'row-second')];
+    const file = newName('ndjson');
+    await service.file(file, '{"agent":"row-second","message":"own text"}\n{"message":"","id":7}\n{"id":8,"agent":null}\n');
+    const result = await service.cli(['runs', 'start', '--agent', 'row-first', '--from', file, '--message', 'Row {{ id }}', '-o', 'id']);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.stdout.trimEnd().split('\n')).toHaveLength(3);
+    expect([await titlesOf(first), await titlesOf(second)]).toEqual([['Row 7', 'Row 8'], ['own text']]);
+    const quoting = newName('csv');
+    await service.file(quoting, 'message,agent\nhello,row-second\n');
+    expect((await service.cli(['runs', 'start', '--from', quoting, '--message', 'They wrote: {{ message }}'])).code).toBe(0);
+    expect(await titlesOf(second)).toEqual(['They wrote: hello', 'own text']);
+  });
+
+  it.each([
+    ['{{ vendr }}', 'has no column "vendr"'],
+    ['{{ row["x y"] }}', 'has no column "x y"'],
+    ['{{ number | nofilter }}', 'undefined filter: nofilter'],
+    ['{{ number', 'not closed'],
+  ])('reports the template %j before anything starts', async (template, problem) => {
+    const file = newName('csv');
+    await service.file(file, 'number\n1\n2\n');
+    const before = await service.countRuns();
+    const result = await service.cli(['runs', 'start', '--agent', agent, '--from', file, '--message', template]);
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toContain(problem);
+    expect(exists(`${file}.aops-ledger`)).toBe(false);
+    expect(await service.countRuns()).toBe(before);
+  });
+
+  it('reports an agent that does not exist before anything starts', async () => {
+    const file = newName('csv');
+    await service.file(file, `agent\n${agentName}\nchecke\n`);
+    const before = await service.countRuns();
+    const result = await service.cli(['runs', 'start', '--from', file]);
+    expect(result).toMatchObject({ code: 3, stdout: '' });
+    expect(result.stderr).toContain('Did you mean checker?');
+    expect(await service.countRuns()).toBe(before);
+  });
+
+  it('writes rows that failed to a file, which can be corrected and used again', async () => {
+    const ownAgent = await service.agent('- say: hi');
+    const file = newName('csv');
+    await service.file(file, 'n,agent,upload\n1,,\n2,00000000-0000-4000-8000-000000000000,\n3,,missing.txt\n');
+    const argv = ['runs', 'start', '--agent', ownAgent, '--from', file, '--message', 'n={{ n }}', '--failed', 'again.csv', '--json'];
+    const result = await service.cli(argv);
+    expect(result.code).toBe(2);
+    expect(result.json()).toMatchObject({ rows: 3, started: 1, failed: 2, failed_file: 'again.csv' });
+    expect(errorOf(result.stderr)).toMatchObject({
+      code: 'rows_failed',
+      hint: 'Correct the rows in again.csv, then start them with --from.',
+    });
+    const failed = await service.read('again.csv');
+    expect(failed).toMatch(
+      /^n,agent,upload,aops_reason\r\n2,0{8}-\S+,,.*\r\n3,,missing.txt,"?missing.txt cannot be read: there is no such file\.?"?\r\n$/,
+    );
+    // A failed row stays failed, even if its file appears: it may have been corrected and started from the other file.
+    await service.file('missing.txt', 'now');
+    expect((await service.cli(argv)).json()).toMatchObject({ started: 0, started_before: 1, failed: 2 });
+    await service.file('again.csv', failed.replace('00000000-0000-4000-8000-000000000000', ''));
+    expect((await service.cli(['runs', 'start', '--agent', ownAgent, '--from', 'again.csv', '--message', 'n={{ n }}'])).code).toBe(0);
+    expect(await titlesOf(ownAgent)).toEqual(['n=1', 'n=2', 'n=3']);
+  });
+
+  it('uploads files into a sandbox for each run', async () => {
+    const ownAgent = await service.agent('- say: hi');
+    await service.file('shared.txt', 'shared ');
+    await service.file('own1.txt', 'one');
+    await service.file('own2.txt', 'two');
+    const file = newName('ndjson');
+    await service.file(file, '{"upload":"own1.txt"}\n{"upload":["own2.txt"]}\n');
+    const result = await service.cli(['runs', 'start', '--agent', ownAgent, '--from', file, '--upload', 'shared.txt', '-o', 'ndjson']);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    const contents: string[] = [];
+    for (const { id, row } of result.lines<StartedRow>().toSorted((a, b) => a.row - b.row)) {
+      await service.until(id, 'completed');
+      const { data } = await service.api<{ data: { entries: { name: string }[] } }>('GET', `/runs/${id}/sandbox/files`);
+      contents.push(`${row}: ${data.entries.map(({ name }) => name).sort()}`);
+    }
+    expect(contents).toEqual(['1: own1.txt,shared.txt', '2: own2.txt,shared.txt']);
+  });
+
+  it('reads standard input, whose ledger is removed when every row has an outcome', async () => {
+    const ownAgent = await service.agent('- say: hi');
+    const argv = ['runs', 'start', '--agent', ownAgent, '--from', '-', '--from-format', 'ndjson', '--message', '{{ t }}'];
+    expect((await service.cli(argv.toSpliced(6, 2), { stdin: '{"t":"a"}\n' })).stderr).toContain('Specify it with --from-format');
+    const first = await service.cli([...argv, '--json'], { stdin: '{"t":"a"}\n' });
+    expect(first.json()).toMatchObject({ file: '-', started: 1, ledger: null });
+    // The same rows later are new work.
+    expect((await service.cli([...argv, '--json'], { stdin: '{"t":"a"}\n' })).json()).toMatchObject({ started: 1, started_before: 0 });
+    // With a ledger of its own, they are the same work.
+    const withLedger = [...argv, '--ledger', 'stdin.ledger', '--json'];
+    expect((await service.cli(withLedger, { stdin: '{"t":"b"}\n' })).json()).toMatchObject({ started: 1, ledger: 'stdin.ledger' });
+    expect((await service.cli(withLedger, { stdin: '{"t":"b"}\n' })).json()).toMatchObject({ started: 0, started_before: 1 });
+    expect(await titlesOf(ownAgent)).toEqual(['a', 'a', 'b']);
+  });
+
+  it('shows the first requests and the number of all with --dry-run', async () => {
+    const file = newName('ndjson');
+    await service.file(file, Array.from({ length: 5 }, (_, index) => `{"n":${index}}\n`).join(''));
+    const before = await service.countRuns();
+    const result = await service.cli([
+      'runs',
+      'start',
+      '--agent',
+      agent,
+      '--from',
+      file,
+      '--message',
+      'n={{ n }}',
+      '--upload',
+      'x.txt',
+      '--dry-run',
+    ]);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    const plan = result.json<{ first_requests: { body: object }[] }>();
+    expect(plan).toMatchObject({ rows: 5, to_start: 5, started_before: 0, failed: 0 });
+    expect(plan.first_requests.map(({ body }) => body)).toEqual(
+      [0, 1, 2].map((n) => ({ agent_id: agent, message: `n=${n}`, sandbox_id: '(a new sandbox with x.txt)' })),
+    );
+    expect([await service.countRuns(), exists(`${file}.aops-ledger`)]).toEqual([before, false]);
+  });
+
+  it.each([
+    [['--watch'], '--watch cannot be combined with --from.'],
+    [['--sandbox', 'x'], '--sandbox cannot be combined with --from.'],
+    [['--idempotency-key', 'k'], '--idempotency-key cannot be combined with --from'],
+  ])('cannot be combined with %j', async (flags, problem) => {
+    const result = await service.cli(['runs', 'start', '--agent', agent, '--from', 'x.csv', ...flags]);
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toContain(problem);
+  });
+
+  it('is required by the flags about rows, and otherwise an agent is', async () => {
+    expect((await service.cli(['runs', 'start', '--agent', agent, '--concurrency', '2'])).stderr).toContain(
+      '--concurrency requires --from.',
+    );
+    expect((await service.cli(['runs', 'start', '--message', 'x'])).stderr).toContain('--agent');
+  });
+
+  it('finishes the requests in progress after Ctrl-C, and continues with the same command', async () => {
+    const ownAgent = await service.agent('- say: hi');
+    const file = newName('ndjson');
+    await service.file(file, Array.from({ length: 60 }, (_, index) => `{"n":${index}}\n`).join(''));
+    const argv = ['runs', 'start', '--agent', ownAgent, '--from', file, '--message', 'n={{ n }}', '-o', 'id'];
+    let interrupt = (): void => undefined;
+    let isInterrupted = false;
+    const first = await service.cli(argv, {
+      onStart: (stop) => {
+        interrupt = stop;
+      },
+      onOutput: (stdout) => {
+        if (isInterrupted || stdout.split('\n').length < 10) return;
+        isInterrupted = true;
+        interrupt();
+      },
+    });
+    expect(first.code).toBe(130);
+    expect(first.stderr).toContain('Stopping once the requests in progress are answered.');
+    expect(first.stderr).toMatch(/Started \d+ of 60 runs\. Run the same command again to continue\.\n$/);
+    // Every run that exists was printed: nothing is left open.
+    const ids = first.stdout.trimEnd().split('\n');
+    expect((await runsOf(ownAgent)).map(({ id }) => id).sort()).toEqual(ids.toSorted());
+    expect(ids.length).toBeLessThan(60);
+    const second = await service.cli(argv);
+    expect(second).toMatchObject({ code: 0, stderr: '' });
+    expect(new Set(second.stdout.trimEnd().split('\n')).size).toBe(60);
+    expect(new Set(await titlesOf(ownAgent)).size).toBe(60);
+  });
+
+  it('sends a row without a response again under the same key, and never one whose content changed', async () => {
+    const ownAgent = await service.agent('- say: hi');
+    const file = newName('csv');
+    await service.file(file, 'n\n1\n2\n');
+    const argv = ['runs', 'start', '--agent', ownAgent, '--from', file, '--message', 'n={{ n }}', '--json'];
+    expect((await service.cli(argv)).code).toBe(0);
+    // Simulates a process that was killed before it read the responses.
+    const ledger = (await service.read(`${file}.aops-ledger`)).trimEnd().split('\n');
+    const begun = ledger.filter((line) => !line.includes('"run_id"'));
+    expect(begun).toHaveLength(3);
+    await service.file(`${file}.aops-ledger`, `${begun.join('\n')}\n{"row":1,"run`);
+    expect((await service.cli(argv)).json()).toMatchObject({ started: 2, started_before: 0 });
+    expect(await runsOf(ownAgent)).toHaveLength(2);
+    const tampered = begun.map((line) => line.replace(/("row":2,.*"key":")[^"]*/, '$1other'));
+    await service.file(`${file}.aops-ledger`, `${tampered.join('\n')}\n`);
+    const refused = await service.cli(argv);
+    expect(refused.code).toBe(13);
+    expect(errorOf(refused.stderr)).toMatchObject({
+      code: 'start_outcome_unknown',
+      message: 'Row 2 was sent with other content without a response: its run may or may not exist.',
+    });
+    expect(await runsOf(ownAgent)).toHaveLength(2);
+  });
+
+  it('does not start the same rows in two processes', async () => {
+    const file = newName('csv');
+    await service.file(file, 'n\n1\n');
+    await service.file(`${file}.aops-ledger.lock`, 'another process');
+    const result = await service.cli(['runs', 'start', '--agent', agent, '--from', file]);
+    expect(result).toMatchObject({ code: 6, stdout: '' });
+    expect(result.stderr).toContain(`Another process is starting runs from ${file}.`);
+  });
+});
+
+it('stops at the limit of the plan, and continues under new keys when the limit was raised', async () => {
+  const limit = (agentRuns: number) => ({ ...defaultPlan, limits: { ...defaultPlan.limits, agentRuns } });
+  const limited = await startTestService({ plan: limit(3) });
+  const ownAgent = await limited.agent('- say: hi');
+  await limited.file('rows.csv', 'n\n1\n2\n3\n4\n5\n');
+  const argv = ['runs', 'start', '--agent', ownAgent, '--from', 'rows.csv', '--message', '{{ n }}', '--concurrency', '1', '--json'];
+  const first = await limited.cli(argv);
+  expect(first).toMatchObject({ code: 5, stdout: '' });
+  expect(errorOf(first.stderr)).toMatchObject({ code: 'plan_limit_reached' });
+  expect(first.stderr).toContain('Started 3 of 5 runs. Run the same command again to continue.');
+  const ledger = await limited.read('rows.csv.aops-ledger');
+  expect(ledger).toContain('{"row":4,"refused":"plan_limit_reached"}');
+  // The refusal is stored under the old key, which must not be used again.
+  const again = await limited.cli(argv);
+  expect(again.code).toBe(5);
+  const keys = [...(await limited.read('rows.csv.aops-ledger')).matchAll(/"row":4,"begun":.*"key":"([^"]+)"/g)].map(([, key]) => key);
+  expect(new Set(keys).size).toBe(2);
+});
