@@ -69,6 +69,7 @@ const alsoNeeded: Record<string, string[]> = {
   'agents schedules create': ['--frequency', 'daily'],
   'agents schedules update': ['--enabled'],
   'agents schedules next': ['x'],
+  'runs start': ['--agent', 'x'],
   'runs respond': ['--approve'],
   'artifacts update': ['--refresh', 'daily'],
   'artifacts export': ['--html', 'x'],
