@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // CommonJS, like the bundle, because Node starts it faster.
+const path = require('node:path');
 const process = require('node:process');
 
 function load() {
@@ -13,7 +14,7 @@ function load() {
 }
 
 load()
-  .main(process)
+  .main(process, () => require('../dist/code-cache.js').useCodeCache(process, path.join(__dirname, '..', 'dist')))
   .then((code) => {
     process.exitCode = code;
   });

@@ -2,8 +2,11 @@
 import { version } from './base/version.ts';
 import type { Host } from './cli/program/host.ts';
 
-/** Runs the command line of `host` and resolves to the exit code. Never rejects. */
-export async function main(host: Host): Promise<number> {
+/**
+ * Runs the command line of `host` and resolves to the exit code. Never rejects.
+ * @param prepare called before most of the program is loaded
+ */
+export async function main(host: Host, prepare?: () => void): Promise<number> {
   const [firstArgument, ...otherArguments] = host.argv.slice(2);
   if (otherArguments.length === 0 && (firstArgument === '--version' || firstArgument === '-V' || firstArgument === 'version')) {
     const failure = await new Promise<Error | null | undefined>((written) => {
@@ -14,6 +17,7 @@ export async function main(host: Host): Promise<number> {
     const { endFailed } = await import('./cli/program/program.ts');
     return endFailed(host, failure);
   }
+  prepare?.();
   const [{ runProgram }, { commandTree }] = await Promise.all([import('./cli/program/program.ts'), import('./commands/index.ts')]);
   return runProgram(host, commandTree);
 }

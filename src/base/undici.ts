@@ -2,16 +2,11 @@
  * The parts of undici that the HTTP client and the service use. Importing the package's index also loads fetch, WebSocket, the cache
  * and the mocks, which takes longer than everything else a short command does.
  */
-import { setFlagsFromString } from 'node:v8';
 import type { buildConnector as Connector, Dispatcher, Agent as UndiciAgent } from 'undici';
 import api from 'undici/lib/api/index.js';
 import connectorFactory from 'undici/lib/core/connect.js';
 import AgentClass from 'undici/lib/dispatcher/agent.js';
 import DispatcherClass from 'undici/lib/dispatcher/dispatcher.js';
-
-// undici's parser is WebAssembly. At exit, Node waits until V8 has optimised it in the background (60 ms), although
-// the program has already done its work; the baseline compiler is fast enough for JSON.
-setFlagsFromString('--liftoff-only');
 
 // What undici's own index does: the request methods live on the dispatcher's prototype.
 Object.assign(DispatcherClass.prototype, api);

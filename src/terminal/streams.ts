@@ -23,7 +23,8 @@ export interface JobControl {
 }
 
 export interface TerminalStreams {
-  stdin: InputStream;
+  /** Node opens standard input when this is first read, which takes 5 ms for a file; the terminal reads it only when needed. */
+  readonly stdin: InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
   env: Environment;
@@ -92,8 +93,25 @@ export class OutputSide {
   }
 }
 
+/** Standard input, which is opened when a property is first read. */
+export class InputSide {
+  readonly #streams: Pick<TerminalStreams, 'stdin'>;
+
+  constructor(streams: Pick<TerminalStreams, 'stdin'>) {
+    this.#streams = streams;
+  }
+
+  get stream(): InputStream {
+    return this.#streams.stdin;
+  }
+
+  get isTTY(): boolean {
+    return this.stream.isTTY === true;
+  }
+}
+
 export class Terminal {
-  readonly in: { readonly stream: InputStream; readonly isTTY: boolean };
+  readonly in: InputSide;
   readonly out: OutputSide;
   readonly err: OutputSide;
   readonly env: Environment;
@@ -109,7 +127,7 @@ export class Terminal {
   #waitingLines: string[] | undefined;
 
   constructor(streams: TerminalStreams, options: TerminalOptions = {}) {
-    this.in = { stream: streams.stdin, isTTY: streams.stdin.isTTY === true };
+    this.in = new InputSide(streams);
     this.out = new OutputSide(streams.stdout, streams.env);
     this.err = new OutputSide(streams.stderr, streams.env);
     this.env = streams.env;
@@ -135,7 +153,7 @@ export class Terminal {
 
   /** Whether prompts are possible: stdin and stderr are terminals, this is not CI, and --no-input was not passed. */
   get interactive(): boolean {
-    return this.in.isTTY && this.err.isTTY && !this.ci && this.env.TERM !== 'dumb' && this.#options.input !== false;
+    return this.err.isTTY && !this.ci && this.env.TERM !== 'dumb' && this.#options.input !== false && this.in.isTTY;
   }
 
   /** Whether animation is allowed on stderr. */

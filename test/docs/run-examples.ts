@@ -9,6 +9,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { spawn } from '@lydell/node-pty';
+import { codeCache } from '../support/machine.ts';
 import { type Example, root } from './markdown.ts';
 
 export interface Output {
@@ -53,6 +54,7 @@ const environment = (home: string): Record<string, string> => ({
   AOPS_CACHE_DIR: path.join(home, '.cache', 'aops'),
   TERM: 'xterm-256color',
   NO_COLOR: '1',
+  NODE_COMPILE_CACHE: codeCache,
 });
 
 /** Each command in braces, not in a shell of its own: variables that one sets are there for the next. */

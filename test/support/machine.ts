@@ -16,6 +16,9 @@ import { temporaryFolder, whenDone } from './temporary.ts';
 export const project = fileURLToPath(new URL('../..', import.meta.url));
 export const binary = process.env.AOPS_TEST_BIN ?? path.join(project, 'bin/aops.js');
 
+/** Compiled code of the program, for the processes of all tests: they start a fifth faster, as they do on the machine of a user. */
+export const codeCache = path.join(project, 'node_modules/.cache/aops-code');
+
 export interface ProcessResult {
   code: number | null;
   stdout: string;
@@ -45,6 +48,7 @@ export class Machine {
       TMPDIR: path.join(folder, 'tmp'),
       TERM: 'xterm-256color',
       LANG: 'C.UTF-8',
+      NODE_COMPILE_CACHE: codeCache,
     };
     for (const name of ['home', 'bin', 'tmp']) mkdirSync(path.join(folder, name));
   }

@@ -33,8 +33,7 @@ import { Session } from './session.ts';
 
 /** Runs the command line of `host` with the commands of `tree`, and resolves to the exit code. */
 export async function runProgram(host: Host, tree: Entries): Promise<number> {
-  const { stdin, stdout, stderr, env } = host;
-  const terminal = new Terminal({ stdin, stdout, stderr, env, jobs: jobControl(host) });
+  const terminal = terminalOf(host);
   const program = new Program(host, terminal, tree);
   const args = host.argv.slice(2);
   const topic = await showTopic(terminal, args, tree).catch((error: unknown) =>
@@ -49,8 +48,21 @@ export async function runProgram(host: Host, tree: Entries): Promise<number> {
 export async function endFailed(host: Host, failure: Error): Promise<number> {
   const error = outputFailure(failure);
   if (error === undefined) return exitCodes.done;
-  const terminal = new Terminal({ stdin: host.stdin, stdout: host.stdout, stderr: host.stderr, env: host.env });
+  const terminal = terminalOf(host);
   return presentError(terminal, error, { json: false, debug: false });
+}
+
+function terminalOf(host: Host): Terminal {
+  const { stdout, stderr, env } = host;
+  return new Terminal({
+    get stdin() {
+      return host.stdin;
+    },
+    stdout,
+    stderr,
+    env,
+    jobs: jobControl(host),
+  });
 }
 
 /** Shows a topic such as `aops help scripting`, unless a command has that name. Returns the exit code, or undefined when it is not a topic. */

@@ -49,6 +49,10 @@ const surroundings: readonly (readonly [variables: string, meaning: string])[] =
   ],
   ['SHELL', 'The shell whose completion `aops doctor` checks.'],
   ['NODE_EXTRA_CA_CERTS', 'A file with additional certificate authorities to trust.'],
+  [
+    'NODE_COMPILE_CACHE, NODE_DISABLE_COMPILE_CACHE',
+    'Another folder for compiled code than `code` in the folder for caches; with `1`, everything is compiled at each start.',
+  ],
   ['NODE_TLS_REJECT_UNAUTHORIZED', '`0` turns off the verification of certificates; `aops doctor` warns about it.'],
 ];
 

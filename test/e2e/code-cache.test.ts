@@ -1,0 +1,79 @@
+/** The cache of compiled code, in processes of the built program. */
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { expect, it } from 'vitest';
+import { Machine } from '../support/machine.ts';
+import { itNeeding, needsPosix } from '../support/requirements.ts';
+
+/** Since 22.1, Node has a cache of its own. */
+const nodeHasCache = Number(process.versions.node.split('.')[0]) >= 22 ? 'Node caches the code itself' : undefined;
+
+const listTopics = async (machine: Machine) => {
+  const { code, stdout, stderr } = await machine.aops('help', 'exit-codes');
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+};
+
+async function machineWithOwnCache(): Promise<Machine> {
+  const machine = await Machine.create();
+  delete machine.env.NODE_COMPILE_CACHE;
+  return machine;
+}
+
+/** The files of compiled code, and their contents by name. */
+async function cachedCode(machine: Machine) {
+  const folder = path.join(machine.folder, 'cache/code');
+  const [version] = await readdir(folder).catch(() => []);
+  if (version === undefined) return { folder, files: new Map<string, Buffer>() };
+  const names = await readdir(path.join(folder, version));
+  const contents = names.map(async (name) => [path.join(folder, version, name), await readFile(path.join(folder, version, name))] as const);
+  return { folder, files: new Map(await Promise.all(contents)) };
+}
+
+itNeeding(nodeHasCache ?? needsPosix, 'stores compiled code, and replaces it only if it is damaged', async () => {
+  const machine = await machineWithOwnCache();
+  const output = await listTopics(machine);
+  const { files } = await cachedCode(machine);
+  expect(files.size).toBeGreaterThan(1);
+
+  // V8 would crash with some of this code.
+  const damages: ((code: Buffer) => Buffer)[] = [
+    (code) => Buffer.concat([code.subarray(0, -1), Buffer.from([(code.at(-1) as number) ^ 1])]),
+    (code) => code.subarray(0, code.length / 2),
+    () => Buffer.alloc(0),
+  ];
+  const [[file, code]] = [...files] as [[string, Buffer]];
+  for (const damage of damages) {
+    await writeFile(file, damage(code));
+    expect(await listTopics(machine)).toBe(output);
+    expect((await readFile(file)).length).toBeGreaterThan(code.length / 2);
+  }
+
+  const repaired = (await cachedCode(machine)).files;
+  expect(await listTopics(machine)).toBe(output);
+  expect((await cachedCode(machine)).files).toEqual(repaired);
+});
+
+itNeeding(nodeHasCache ?? needsPosix, 'neither reads nor writes a folder that other users can change', async () => {
+  const machine = await machineWithOwnCache();
+  await listTopics(machine);
+  const { folder, files } = await cachedCode(machine);
+  for (const file of files.keys()) await writeFile(file, 'not code');
+  await chmod(folder, 0o777);
+  await listTopics(machine);
+  for (const content of (await cachedCode(machine)).files.values()) expect(content.toString()).toBe('not code');
+});
+
+it('can be turned off, and moved to another folder', async () => {
+  const machine = await machineWithOwnCache();
+  machine.env.NODE_DISABLE_COMPILE_CACHE = '1';
+  await listTopics(machine);
+  expect((await cachedCode(machine)).files.size).toBe(0);
+
+  machine.env.NODE_DISABLE_COMPILE_CACHE = '';
+  machine.env.NODE_COMPILE_CACHE = path.join(machine.folder, 'elsewhere');
+  await listTopics(machine);
+  expect(await readdir(machine.env.NODE_COMPILE_CACHE)).toHaveLength(1);
+  expect((await cachedCode(machine)).files.size).toBe(0);
+});
