@@ -8,7 +8,8 @@ const typeOf = (folder: string): unknown =>
   (JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8')) as { type?: unknown }).type;
 
 it('declares the modules of the team page as modules, and the program as CommonJS', () => {
-  const modules = readdirSync(path.join(root, 'dist/team-page')).filter((name) => name.endsWith('.js'));
+  // Browsers start the service worker as a classic script, which is a valid module, too.
+  const modules = readdirSync(path.join(root, 'dist/team-page')).filter((name) => name.endsWith('.js') && name !== 'worker.js');
   expect(modules.length).toBeGreaterThan(0);
   for (const name of modules) expect(readFileSync(path.join(root, 'dist/team-page', name), 'utf8'), name).toMatch(/^(import|export) /m);
   expect(typeOf('dist/team-page')).toBe('module');
