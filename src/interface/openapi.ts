@@ -4,6 +4,7 @@ import { NamedSchemas } from './named-schemas.ts';
 import type { Operation } from './operation.ts';
 import { type OperationId, operation, operationGroups } from './operations.ts';
 import { ErrorBody } from './schemas/common.ts';
+import { PrintedEvent, printedEventVersion } from './schemas/printed-events.ts';
 import { schemasOf } from './schemas.ts';
 import { isScope, operationAccess, scopeMeanings } from './scopes.ts';
 
@@ -35,6 +36,7 @@ export function openApiDocument(baseUrl: string): Json {
   const namedSchemas = new NamedSchemas();
   const error = namedSchemas.withReferences(ErrorBody);
   const pathItems = paths(namedSchemas);
+  const printedEvent = namedSchemas.withReferences(PrintedEvent);
   return {
     openapi: '3.1.0',
     info: {
@@ -46,6 +48,11 @@ export function openApiDocument(baseUrl: string): Json {
     security: [{ bearer: [] }, { oauth2: [] }],
     tags: Object.keys(operationGroups).map((name) => ({ name })),
     paths: pathItems,
+    'x-printed-events': {
+      description: 'What the command line prints with -o ndjson when it watches something, one event on each line.',
+      version: printedEventVersion,
+      schema: printedEvent,
+    },
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A token issued by the workspace, which can be limited to scopes.' },

@@ -1,11 +1,9 @@
 /** The form of every event that is printed as NDJSON: the envelope is the same for all streams, and `type` determines `data`. */
 import type { Clock } from '../base/clock.ts';
 
-/** The version of the form of events. It increases when a member is removed or changes its meaning, not when one is added. */
-export const eventVersion = 1;
-
 export interface Envelope {
-  v: typeof eventVersion;
+  /** The version of the form of events; see schemas/printed-events.ts. */
+  v: 1;
   /** Counts from 1 in a stream, and continues when the stream is resumed. */
   seq: number;
   type: string;
@@ -41,6 +39,6 @@ export class EventSequence {
     this.#seq += 1;
     const ts = new Date(this.#clock.now()).toISOString();
     const { type, data } = body;
-    return { v: eventVersion, seq: this.#seq, type, ...subject, ts, data, resume: resume?.(this.#seq) ?? null } as Event;
+    return { v: 1, seq: this.#seq, type, ...subject, ts, data, resume: resume?.(this.#seq) ?? null } as Event;
   }
 }

@@ -8,6 +8,7 @@ import { checkDeclaredResult } from './declared-result.ts';
 import { putEmptyDatabase } from './empty-database.ts';
 import { eventually } from './eventually.ts';
 import { reachingTests } from './outbound.ts';
+import { checkPrintedEvents } from './printed-events.ts';
 import { type CliOptions, type CliResult, runCli } from './run-cli.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
 
@@ -58,6 +59,7 @@ export class TestService {
   async cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
     const result = await runCli(argv, { cwd: this.folder, ...options, env: { ...this.env, ...options.env } });
     await checkDeclaredResult(argv, result);
+    checkPrintedEvents(argv, result.stdout);
     return result;
   }
 

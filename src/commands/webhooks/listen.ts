@@ -7,6 +7,7 @@ import { choice, flag, integer, text, texts } from '../../cli/kit/flags.ts';
 import { Forwarder } from '../../client/webhooks/forward.ts';
 import { type ReceivedDelivery, receiveWebhooks } from '../../client/webhooks/receiver.ts';
 import { webhookEventKinds } from '../../interface/webhook-events.ts';
+import { type Envelope, EventSequence } from '../../watch/envelope.ts';
 import { address, eventOption } from './options.ts';
 import { deliveryLine, deliveryObject, type ForwardResult, kindOf } from './received.ts';
 import { isRoute, targetsOf } from './routes.ts';
@@ -44,13 +45,14 @@ export default defineCommand({
   ],
   async run(context, input) {
     const secrets = await teamOrOwnKeys(context, input.secret);
+    const sequence = new EventSequence(context.clock);
     const endController = new AbortController();
     const targetOf = targetsOf(input);
     const forwarder = new Forwarder(() => steadyTime(context.clock));
     const onDelivery = async (delivery: ReceivedDelivery): Promise<number> => {
       const target = delivery.verdict.valid ? targetOf(kindOf(delivery)) : undefined;
       const forwardResult = target === undefined ? undefined : { url: target, ...(await forwarder.forward(target, delivery)) };
-      await show(context, delivery, forwardResult);
+      await show(context, sequence, delivery, forwardResult);
       const isAccepted = forwardResult === undefined || ('status' in forwardResult && forwardResult.status < 300);
       if (isAccepted && delivery.verdict.valid && !delivery.duplicate && kindOf(delivery) === input.until) endController.abort();
       return forwardResult === undefined ? 204 : 'status' in forwardResult ? forwardResult.status : 502;
@@ -59,7 +61,7 @@ export default defineCommand({
     let remove: (() => Promise<void>) | undefined;
     try {
       if (input.subscribe) remove = await temporaryWebhook(context, receiver.url, input.event);
-      await announce(context, receiver.url);
+      await announce(context, sequence, receiver.url);
       const either = AbortSignal.any([context.signal, endController.signal]);
       if (!either.aborted) await once(either, 'abort');
     } finally {
@@ -75,17 +77,22 @@ export default defineCommand({
 /** Whether the command was interrupted, which is the normal way to end it without --until. */
 const isInterrupt = (reason: unknown): boolean => reason instanceof AopsError && ['interrupted', 'terminated'].includes(reason.code);
 
+/** An event in the envelope of all streams. The members of `data` are repeated next to it for programs that do not know the envelope. */
+function listenerEvent(sequence: EventSequence, { type, ...data }: { type: string } & Record<string, unknown>): object {
+  return { ...sequence.next<Envelope>({ type, data }, {}), ...data };
+}
+
 const forPrograms = ({ format }: Context): boolean => format === 'json' || format === 'ndjson';
 
-async function announce(context: Context, url: string): Promise<void> {
-  if (forPrograms(context)) await context.terminal.json({ type: 'listening', url });
+async function announce(context: Context, sequence: EventSequence, url: string): Promise<void> {
+  if (forPrograms(context)) await context.terminal.json(listenerEvent(sequence, { type: 'listening', url }));
   else context.terminal.note(`Listening on ${url}. Press Ctrl-C to stop.`);
 }
 
-async function show(context: Context, delivery: ReceivedDelivery, forwardResult: ForwardResult): Promise<void> {
+async function show(context: Context, sequence: EventSequence, delivery: ReceivedDelivery, forwardResult: ForwardResult): Promise<void> {
   const { terminal, clock } = context;
   const at = new Date(clock.now()).toISOString();
-  if (forPrograms(context)) return terminal.json(deliveryObject(delivery, at, forwardResult));
+  if (forPrograms(context)) return terminal.json(listenerEvent(sequence, deliveryObject(delivery, at, forwardResult)));
   if (!delivery.verdict.valid) return terminal.warn(`Rejected: ${delivery.verdict.message} ${delivery.verdict.hint}`);
   await terminal.line(deliveryLine(delivery, at, forwardResult, await terminal.out.styles()));
 }

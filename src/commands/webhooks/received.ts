@@ -36,7 +36,11 @@ export const kindOf = ({ body }: ReceivedDelivery): string => {
   return typeof type === 'string' ? type : 'unknown';
 };
 
-export function deliveryObject(delivery: ReceivedDelivery, at: string, forwardResult: ForwardResult): object {
+export function deliveryObject(
+  delivery: ReceivedDelivery,
+  at: string,
+  forwardResult: ForwardResult,
+): { type: string } & Record<string, unknown> {
   const { verdict, duplicate, body } = delivery;
   const names: readonly string[] = webhookHeaders;
   const headers = Object.fromEntries(
