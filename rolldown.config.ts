@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { defineConfig } from 'rolldown';
 
 /**
@@ -21,6 +22,18 @@ const replacements = [
   // commander starts programs for subcommands in separate files; aops has none.
   { library: 'commander', id: /^(node:)?child_process$/, code: 'export {};' },
 ];
+
+const loader = /(?<=: )\(\) => import\('(?<file>\.\/[^']+)'\)/g;
+const summary = /^ {2}summary:\s+(?<text>'(?:[^'\\]|\\.)*'|"[^"]*")/m;
+
+/** The source of a group, with the summary of each command next to the function that loads it. */
+function withSummaries(source: string, folder: string): string {
+  return source.replace(loader, (load, file: string) => {
+    const text = summary.exec(readFileSync(path.join(folder, file), 'utf8'))?.groups?.text;
+    if (text === undefined) throw new Error(`${path.join(folder, file)} does not begin with a plain summary.`);
+    return `Object.assign(${load}, { summary: ${text} })`;
+  });
+}
 
 const teamPage = 'src/service/page/team-page';
 
@@ -64,6 +77,10 @@ const program = defineConfig({
   // Native and WebAssembly packages find their binaries relative to themselves; the browser library is large, and only `browse` steps load it.
   external: ['libsql', 'jq-wasm', 'playwright-core'],
   plugins: [
+    {
+      name: 'summaries',
+      transform: (source, id) => (/[\\/]src[\\/]commands[\\/].+[\\/]index\.ts$/.test(id) ? withSummaries(source, path.dirname(id)) : null),
+    },
     {
       name: 'replacements',
       resolveId(id, importer) {

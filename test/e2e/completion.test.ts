@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { Machine } from '../support/machine.ts';
 import { describeNeeding, needsProgram } from '../support/requirements.ts';
+import { runCli } from '../support/run-cli.ts';
 import { keys } from '../support/screen.ts';
 
 const needsShell = (shell: string) => needsProgram(shell, ['-c', 'exit 0']);
@@ -12,6 +13,19 @@ beforeAll(async () => {
   machine = await Machine.create();
   await machine.file('answers.yaml', '');
   await machine.file('a folder.txt', '');
+});
+
+it('lists the commands of a group with their summaries, without loading them', async () => {
+  const argv = ['__complete', '--', 'agents', 'schedules', ''];
+  const { stdout } = await runCli(argv);
+  expect(stdout).toMatch(/^list\t\S/m);
+  machine.env.NODE_DEBUG = 'module';
+  const result = await machine.aops(...argv);
+  delete machine.env.NODE_DEBUG;
+  expect(result.stdout).toBe(stdout);
+  const chunks = [...result.stderr.matchAll(/load "[^"]*dist\/([\w-]+)-[\w-]{8}\.js" for/g)].map(([, name]) => name);
+  expect(chunks).toContain('complete');
+  expect(chunks).not.toContain('update');
 });
 
 describe('bash', () => {

@@ -52,7 +52,11 @@ export const defineCommand = <const A extends Arguments, const O extends Options
 export type AnyCommand = Command<any, any, any>;
 
 /** Loads a command's module; its default export is the definition. */
-export type CommandLoader = () => Promise<{ default: AnyCommand }>;
+export interface CommandLoader {
+  (): Promise<{ default: AnyCommand }>;
+  /** The summary of the command; the build adds it, so that lists of commands do not load them. */
+  readonly summary?: string;
+}
 
 /** Another name for an entry on the same level. Help lists it with that entry, and completion offers it once its first letters are typed. */
 export interface Alias {

@@ -49,8 +49,7 @@ export const aliasesOf = (entries: Entries, name: string): string[] =>
 export const sectionOf = (entry: Entry): string | undefined => ('section' in entry ? entry.section : undefined);
 
 /** The summary of an entry; loads a command whose summary is not in the tree. */
-export const summaryOf = async (entry: NamedEntry): Promise<string> =>
-  typeof entry === 'function' ? (await entry()).default.summary : entry.summary;
+export const summaryOf = async (entry: NamedEntry): Promise<string> => entry.summary ?? (await (entry as CommandLoader)()).default.summary;
 
 export interface Place {
   /** The words that named an entry; the name itself if an alias was used. */
