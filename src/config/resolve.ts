@@ -49,6 +49,8 @@ export interface ResolvedConfig extends CredentialResolution {
   max_wait: ResolvedValue<number>;
   pager: ResolvedValue<string | undefined>;
   prompt: ResolvedValue<boolean>;
+  /** The default of `--notify`. */
+  notify: ResolvedValue<boolean>;
   /** Paths as passed; relative ones are relative to the current folder. */
   ca_file: ResolvedValue<string | undefined>;
   client_cert: ResolvedValue<string | undefined>;
@@ -96,6 +98,7 @@ export function resolveConfig({ flags, env, store, allowMissingProfile = false }
     max_wait: milliseconds(pick('max_wait', flags.maxWait)) as ResolvedValue<number>,
     pager: pick('pager', undefined) as ResolvedValue<string | undefined>,
     prompt: pick('prompt', flags.input === false ? false : undefined) as ResolvedValue<boolean>,
+    notify: pick('notify', undefined) as ResolvedValue<boolean>,
     ca_file: pick('ca_file', flags.caFile) as ResolvedValue<string | undefined>,
     client_cert: pick('client_cert', flags.clientCert) as ResolvedValue<string | undefined>,
     client_key: pick('client_key', flags.clientKey) as ResolvedValue<string | undefined>,

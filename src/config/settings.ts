@@ -21,6 +21,7 @@ export type SettingKey =
   | 'max_wait'
   | 'pager'
   | 'prompt'
+  | 'notify'
   | FileSettingKey;
 /** Settings that name a file. */
 export type FileSettingKey = 'ca_file' | 'client_cert' | 'client_key';
@@ -76,6 +77,14 @@ export const settingDefinitions: readonly SettingDefinition[] = [
   },
   { key: 'pager', type: 'text', environment: ['PAGER'], description: 'Program that pages long output on a terminal.' },
   { key: 'prompt', type: 'boolean', default: true, environment: [], flag: '--no-input', description: 'Whether aops may prompt for input.' },
+  {
+    key: 'notify',
+    type: 'boolean',
+    default: false,
+    environment: [],
+    flag: '--notify',
+    description: 'Whether commands that watch ring the bell and show desktop notifications.',
+  },
   {
     key: 'ca_file',
     type: 'file',

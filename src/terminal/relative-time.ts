@@ -17,6 +17,9 @@ export function relativeTime(date: Date, now: number): string {
   return difference > 0 ? `${amount} ago` : `in ${amount}`;
 }
 
+/** The time since a date in its largest unit: `45s`, `3h`, `2d`. A date in the future counts as now. */
+export const elapsedTime = (date: Date, now: number): string => largestUnit(Math.max(0, now - date.getTime()));
+
 /**
  * A time for a cell or a field: relative on a terminal, ISO 8601 elsewhere.
  * @param value an ISO text, milliseconds since the epoch or a Date; anything else is returned as text.

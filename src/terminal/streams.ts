@@ -5,8 +5,9 @@
 import type { Readable, Writable } from 'node:stream';
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { type ColorMode, columnsOf, type Environment, isCi, supportsLinks, supportsUnicode, wantsColor } from './capabilities.ts';
+import { notificationSequence } from './notification.ts';
 import { SecretFilter } from './redact.ts';
-import { escapeJson } from './sanitize.ts';
+import { escapeJson, sanitizeLine } from './sanitize.ts';
 import { loadStyles, resolveMarkup, type Styles } from './style.ts';
 
 export type InputStream = Readable & { isTTY?: boolean };
@@ -200,6 +201,22 @@ export class Terminal {
   /** A line on stderr that --quiet does not silence. */
   warn(text: string): void {
     this.#writeErr(`${text}\n`);
+  }
+
+  /** Whether notifications reach a person: stderr or stdout is a terminal, and this is not CI. */
+  get notifies(): boolean {
+    return (this.err.isTTY || this.out.isTTY) && !this.ci;
+  }
+
+  /**
+   * Rings the bell and shows a notification on the desktop, where the terminal supports it. It moves no cursor, so it can be sent while
+   * a prompt or a status line is on the screen.
+   */
+  notify(text: string): void {
+    if (!this.notifies) return;
+    const { stream } = this.err.isTTY ? this.err : this.out;
+    // Control characters are made visible before secrets are searched for, so that they cannot split one.
+    stream.write(notificationSequence(this.#secrets.apply(sanitizeLine(text)), this.env));
   }
 
   /** Whether a prompt is on the screen. */

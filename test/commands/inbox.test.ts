@@ -66,6 +66,41 @@ describe('aops inbox', () => {
     expect(result.stdout).toMatch(/^RUN +ASKED +AGENT +REQUEST +TYPE\n\d+ +just now {2}payer {2}Pay x\? {3}approval/);
   });
 
+  it('filters by queue, run, type, and age', async () => {
+    const [first, second] = [await startWaiting(agent, 'a'), await startWaiting(otherRun, 'b')];
+    const queue = (await service.cli(['queues', 'create', 'bills', '-o', 'id'])).stdout.trim();
+    const listed = async (...flags: string[]): Promise<string[]> => {
+      const result = await service.cli(['inbox', '--fields', 'run_id', ...flags]);
+      expect(result).toMatchObject({ code: 0 });
+      return result.stdout.split('\n').filter((line) => line !== '');
+    };
+    expect(await listed('--type', 'approval')).toEqual([first]);
+    expect(await listed('--type', 'question')).toEqual([second]);
+    expect(await listed('--run', second)).toEqual([second]);
+    expect(await listed('--run', '@latest', '--run', first)).toEqual([first, second]);
+    expect(await listed('--older-than', '1h')).toEqual([]);
+    expect(await listed('--older-than', '0')).toEqual([first, second]);
+    expect(await listed('--queue', queue)).toEqual([]);
+    expect(await service.cli(['inbox', '--queue', 'no such queue'])).toMatchObject({ code: 3, stdout: '' });
+    expect((await service.cli(['inbox', '--older-than', 'soon'])).stderr).toContain('--older-than must be a duration');
+  });
+
+  it('filters by the queue on the service, and by age at the time of each reading', async () => {
+    const queries: unknown[] = [];
+    const request = (hour: number) => ({ id: `q${hour}`, title: 'Pay?', type: 'approval', created_at: `2026-11-20T0${hour}:00:00Z` });
+    const data = [1, 2].map((hour) => ({ id: `r${hour}`, title: 'T', agent_name: 'payer', pending_human_request: request(hour) }));
+    const client = {
+      call: async (_id: string, { query }: { query: unknown }) => {
+        queries.push(query);
+        return { data, total: 2 };
+      },
+    };
+    const filter = { queueId: 'queue', until: Date.parse('2026-11-20T01:00:00Z') };
+    const found = await pendingRequests(client as never, 'team', filter, () => undefined);
+    expect(found.map(({ id }) => id)).toEqual(['q1']);
+    expect(queries).toEqual([{ status: 'waiting', limit: 100, offset: 0, case_queue_id: 'queue' }]);
+  });
+
   it('reads the run if the list does not include its request', async () => {
     const run = await startWaiting(agent, 'quiet list');
     const { pending_human_request: request, run: runRow } = await service.api<{ pending_human_request: unknown; run: { id: string } }>(
@@ -83,7 +118,7 @@ describe('aops inbox', () => {
       },
     };
     const unreadableIds: string[] = [];
-    const foundRequests = await pendingRequests(client as never, 'team', undefined, (id) => unreadableIds.push(id));
+    const foundRequests = await pendingRequests(client as never, 'team', {}, (id) => unreadableIds.push(id));
     expect(unreadableIds).toEqual([]);
     expect(foundRequests).toEqual([expect.objectContaining({ run_id: run, title: 'Pay quiet list?' })]);
   });
@@ -163,6 +198,39 @@ describe('aops inbox', () => {
     });
     expect(watchResult.code).toBe(130);
     expect(watchResult.stdout).toBe(`?\tevil\tPay ^[[31mred\\u{202e}\t${run}\n`);
+  });
+
+  it('passes each event to --exec and notifies of requests', async () => {
+    const run = await startWaiting(agent, 'hook');
+    const counts = { lines: 0, executed: 0 };
+    let interrupt = (): void => undefined;
+    const watchResult = await service.cli(
+      ['inbox', '--watch', '--notify', '--exec', 'echo "$AOPS_EVENT $AOPS_REQUEST_TITLE $AOPS_API_KEY."; cat'],
+      {
+        tty: true,
+        env: { TERM_PROGRAM: 'iTerm.app', NO_COLOR: '1' },
+        onStart: (deliver) => {
+          interrupt = deliver;
+        },
+        onOutput: (stdout, stderr) => {
+          if (stdout.includes('?  payer') && counts.lines++ === 0) void service.api('POST', `/runs/${run}/stop`);
+          if (stderr.includes('"type":"human_request.resolved"') && counts.executed++ === 0) interrupt();
+        },
+      },
+    );
+    expect(watchResult.code).toBe(130);
+    const { run_number } = (await service.get(run)).run;
+    const notification = `\u001b]9;aops: payer #${run_number} needs an answer: Pay hook?\u0007\u0007`;
+    expect(watchResult.stderr).toContain(notification);
+    const lines = watchResult.stderr.replace(notification, '').split('\n');
+    expect(lines).toContain('human_request.resolved Pay hook? .');
+    const event = JSON.parse(lines.find((line) => line.includes('"human_request.pending"')) ?? '') as InboxEvent;
+    expect(event).toMatchObject({ v: 1, seq: 1, run_id: run, data: { human_request: { title: 'Pay hook?', agent_name: 'payer' } } });
+  });
+
+  it('requires --watch for --notify and --exec', async () => {
+    expect(await service.cli(['inbox', '--notify'])).toMatchObject({ code: 2, stderr: 'error: --notify requires --watch.\n' });
+    expect(await service.cli(['inbox', '--exec', 'true'])).toMatchObject({ code: 2, stderr: 'error: --exec requires --watch.\n' });
   });
 
   it('rejects output formats that do not support events', async () => {

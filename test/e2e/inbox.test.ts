@@ -96,3 +96,38 @@ describe('aops inbox', () => {
     expect(await statusOf(remainingRun)).toBe('waiting');
   });
 });
+
+describe('aops inbox at 80x24', () => {
+  it('shows the position, the age, and what the run did, above a prompt that fits on the screen', async () => {
+    await machine.agent(
+      'reporter',
+      `${Array.from({ length: 9 }, (_, index) => `- say: "Step ${index + 1} ${'is long '.repeat(20)}"`).join('\n')}\n- approve: { id: pay, title: "Publish?", description: "The report is complete." }`,
+    );
+    const { data } = await machine.json<{ data: { run_id: string }[] }>('inbox', '--no-input');
+    for (const { run_id } of data) expect((await machine.aops('runs', 'stop', run_id)).code).toBe(0);
+    const [first, second] = [await startAsking('reporter'), await startAsking('payer')];
+    const command = '(: < /dev/tty) 2> /dev/null || echo "no terminal for $AOPS_EVENT"';
+    const size = { columns: 80, rows: 24 };
+    const inbox = machine.terminalOf(size, 'inbox', '--watch', '--type', 'approval', '--exec', command);
+    await inbox.shows(/reporter: reporter #\d+ {2}waiting for \d+s {2}1 of 2/);
+    await inbox.shows(/Step 9 is long.*…/);
+    await inbox.asks('Publish?');
+    const rows = await inbox.visibleRows();
+    expect(rows.join('\n')).toMatch(/1 of 2[\s\S]*Step 5[\s\S]*Publish\?\nThe report is complete\.\n[\s\S]*Leave it pending[\s\S]*⏎/);
+    inbox.type(keys.up, keys.enter);
+    await inbox.shows('Left pending: Publish?');
+    await inbox.shows('2 of 2');
+    await inbox.asks('Pay the invoices?');
+    inbox.type(keys.down, keys.down, keys.down, keys.enter);
+    await inbox.asks('Your comment?');
+    inbox.type('Within the budget', keys.enter);
+    await inbox.shows('Waiting for requests');
+    expect((await machine.aops('runs', 'wait', second)).code).toBe(0);
+    expect((await machine.aops('runs', 'messages', second)).stdout).toContain('Within the budget');
+    inbox.type(keys.ctrlC);
+    await inbox.shows('Answered 1; 1 still pending. Answer them with: aops inbox');
+    expect(await inbox.exit).toBe(130);
+    expect(inbox.text).toContain('no terminal for human_request.pending');
+    expect(await statusOf(first)).toBe('waiting');
+  });
+});

@@ -107,7 +107,7 @@ describe('a prompt', () => {
     const secondScreen = machine.terminal('runs', 'watch', run);
     await secondScreen.shows('started');
     await secondScreen.asks('Leave it pending');
-    secondScreen.type(keys.down, keys.down, keys.down, keys.enter);
+    secondScreen.type(keys.up, keys.up, keys.enter);
     await secondScreen.asks('Why?');
     secondScreen.type('too much', keys.enter);
     await secondScreen.shows('was denied: too much');

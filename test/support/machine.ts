@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { HumanRequest, Run } from '../../src/interface/types.ts';
 import { eventually } from './eventually.ts';
 import { isAlive } from './processes.ts';
-import { Screen } from './screen.ts';
+import { Screen, type ScreenSize } from './screen.ts';
 import { folderEnv } from './service.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
 
@@ -118,9 +118,14 @@ export class Machine {
     return this.screen(process.execPath, [binary, ...argv]);
   }
 
+  /** The same on a pseudo-terminal of this size. */
+  terminalOf(size: ScreenSize, ...argv: string[]): Screen {
+    return this.screen(process.execPath, [binary, ...argv], size);
+  }
+
   /** Runs a program on a pseudo-terminal. */
-  screen(program: string, argv: readonly string[]): Screen {
-    const screen = new Screen(program, argv, { cwd: this.folder, env: this.env });
+  screen(program: string, argv: readonly string[], size: ScreenSize = {}): Screen {
+    const screen = new Screen(program, argv, { cwd: this.folder, env: this.env, ...size });
     this.#pids.add(screen.pid);
     void screen.exit.then(() => this.#pids.delete(screen.pid));
     return screen;

@@ -5,11 +5,21 @@ import { type IPty, spawn } from '@lydell/node-pty';
 /** Keys as a terminal sends them. */
 export const keys = { enter: '\r', down: '\u001b[B', up: '\u001b[A', space: ' ', tab: '\t', ctrlC: '\u0003', ctrlD: '\u0004' } as const;
 
-/** The number of rows of every screen. */
-const rowCount = 40;
+/** The size of a screen, unless a test specifies another one. */
+const defaultSize = { columns: 100, rows: 40 };
 
 /** How long something may take to be shown, in milliseconds. */
 const patience = 15_000;
+
+export interface ScreenSize {
+  columns?: number;
+  rows?: number;
+}
+
+interface ScreenOptions extends ScreenSize {
+  cwd: string;
+  env: Record<string, string>;
+}
 
 export class Screen {
   readonly exit: Promise<number>;
@@ -17,6 +27,7 @@ export class Screen {
   #raw = '';
   /** The output, and the changes of the window's width. */
   readonly #history: (string | { columns: number })[] = [];
+  readonly #rowCount: number;
   /** How much of the text has been matched. */
   #matchedLength = 0;
   #hasEnded = false;
@@ -25,9 +36,10 @@ export class Screen {
   constructor(
     program: string,
     argv: readonly string[],
-    { cwd, env, columns = 100 }: { cwd: string; env: Record<string, string>; columns?: number },
+    { cwd, env, columns = defaultSize.columns, rows = defaultSize.rows }: ScreenOptions,
   ) {
-    this.#pty = spawn(program, [...argv], { name: 'xterm-256color', cols: columns, rows: rowCount, cwd, env });
+    this.#rowCount = rows;
+    this.#pty = spawn(program, [...argv], { name: 'xterm-256color', cols: columns, rows, cwd, env });
     this.#history.push({ columns });
     this.#pty.onData((data) => {
       this.#raw += data;
@@ -59,22 +71,33 @@ export class Screen {
 
   /** The current rows of a terminal that rewraps lines when its window is resized. */
   async rows(): Promise<string[]> {
+    return (await this.#buffer()).rows;
+  }
+
+  /** The rows that can be seen without scrolling back. */
+  async visibleRows(): Promise<string[]> {
+    const { rows, top } = await this.#buffer();
+    return rows.slice(top);
+  }
+
+  async #buffer(): Promise<{ rows: string[]; top: number }> {
     const { default: xterm } = await import('@xterm/headless');
-    const terminal = new xterm.Terminal({ rows: rowCount, allowProposedApi: true });
+    const terminal = new xterm.Terminal({ rows: this.#rowCount, allowProposedApi: true });
     for (const step of this.#history) {
       if (typeof step === 'string') await new Promise<void>((resolve) => terminal.write(step, resolve));
-      else terminal.resize(step.columns, rowCount);
+      else terminal.resize(step.columns, this.#rowCount);
     }
     const { active } = terminal.buffer;
     const rows = Array.from({ length: active.length }, (_, row) => active.getLine(row)?.translateToString(true) ?? '');
+    const top = active.baseY;
     terminal.dispose();
-    return rows;
+    return { rows, top };
   }
 
   /** Changes the width of the window. */
   resize(columns: number): void {
     this.#history.push({ columns });
-    this.#pty.resize(columns, rowCount);
+    this.#pty.resize(columns, this.#rowCount);
   }
 
   /** Resolves when this is shown after the previous match. @throws Error if it does not appear, or the program ends first */

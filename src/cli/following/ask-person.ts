@@ -41,6 +41,7 @@ async function askApproval({ prompter, request, texts, signal }: PersonPrompt): 
       choices: [
         { name: 'Approve', value: 'approve' },
         { name: 'Deny', value: 'deny' },
+        { name: 'Approve with a comment', value: 'comment' },
         { name: 'Deny with a reason', value: 'explain' },
         leaveChoice,
       ],
@@ -48,12 +49,14 @@ async function askApproval({ prompter, request, texts, signal }: PersonPrompt): 
     { signal, unsolicited: true },
   );
   if (choice === leaveChoice.value) throw new LeftPendingError();
-  if (choice !== 'explain') return { approved: choice === 'approve' };
-  const validate = (text: string): true | string => text.trim() !== '' || 'Write the reason, or press Esc to leave it pending.';
-  const onUnsent = (text: string): void => texts.add('Why?', text);
-  const reason = (await prompter.input({ message: 'Why?', escape: leave, editor: '.md', validate, onUnsent }, { signal })).trim();
-  texts.add('Why?', reason);
-  return { approved: false, reason };
+  if (choice !== 'explain' && choice !== 'comment') return { approved: choice === 'approve' };
+  const approved = choice === 'comment';
+  const [message, noun] = approved ? ['Your comment?', 'comment'] : ['Why?', 'reason'];
+  const validate = (text: string): true | string => text.trim() !== '' || `Write the ${noun}, or press Esc to leave it pending.`;
+  const onUnsent = (text: string): void => texts.add(message, text);
+  const reason = (await prompter.input({ message, escape: leave, editor: '.md', validate, onUnsent }, { signal })).trim();
+  texts.add(message, reason);
+  return { approved, reason };
 }
 
 async function askQuestions(prompt: PersonPrompt): Promise<Answer> {

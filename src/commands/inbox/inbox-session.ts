@@ -3,61 +3,75 @@
 import { pluralize } from '../../base/pluralize.ts';
 import { type AnswerOutcome, answerHere } from '../../cli/following/answer-here.ts';
 import type { PendingRequest } from '../../cli/following/pending.ts';
+import { recentSteps } from '../../cli/following/recent-steps.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { runTitle } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
+import { PromptCancelled } from '../../terminal/prompts.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
-import type { Pace } from '../../watch/pace.ts';
-
-export type Load = () => Promise<PendingRequest[]>;
+import { heading, type Place } from './heading.ts';
+import type { InboxFeed, Load } from './inbox-feed.ts';
 
 export class InboxSession {
   readonly #context: Context;
   readonly #client: Client;
-  readonly #load: Load;
   /** Requests that the person chose to leave pending. */
   readonly #leftPendingIds = new Set<string>();
+  /** Requests that are no longer pending; the last poll might still list them. */
+  readonly #resolvedIds = new Set<string>();
   #answeredCount = 0;
 
-  constructor(context: Context, client: Client, load: Load) {
+  constructor(context: Context, client: Client) {
     this.#context = context;
     this.#client = client;
-    this.#load = load;
   }
 
   /** Lets the person pick the requests to answer. */
-  async pick(empty: string): Promise<void> {
+  async pick(load: Load, empty: string): Promise<void> {
     // Whether the list replaces a prompt that someone else resolved.
     let isReplacement = false;
     for (;;) {
-      const open = await this.#load();
+      const open = await load();
       if (open.length === 0)
         return this.#end(this.#answeredCount === 0 ? empty : `Answered ${this.#answeredCount}; nothing else is pending.`);
       const selectedRequest = await this.#choose(open, isReplacement);
       if (selectedRequest === undefined) return this.#end(`Answered ${this.#answeredCount}; ${open.length} still pending.`);
-      isReplacement = (await this.#answer(selectedRequest)) === 'gone';
+      isReplacement = (await this.#answer(selectedRequest, open)) === 'gone';
     }
   }
 
   /** Prompts for each request as it arrives, oldest first, until Ctrl-C. */
-  async follow(pace: Pace): Promise<never> {
-    const { signal, terminal } = this.#context;
+  async follow(feed: InboxFeed): Promise<never> {
+    const { terminal, signal } = this.#context;
     const { statusLine } = await import('../../terminal/progress.ts');
     const line = await statusLine(terminal);
     line?.start(() => `Waiting for requests  ${this.#answeredCount} answered`);
     try {
       for (;;) {
-        const nextRequest = (await this.#load()).find(({ id }) => !this.#leftPendingIds.has(id));
-        if (nextRequest) {
-          line?.hide();
-          await this.#answer(nextRequest);
-          line?.show();
+        const open = feed.pending.filter(({ id }) => !this.#resolvedIds.has(id));
+        const nextRequest = open.find(({ id }) => !this.#leftPendingIds.has(id));
+        if (nextRequest === undefined) {
+          await feed.nextPoll();
+          continue;
         }
-        await pace.pause(nextRequest !== undefined, signal, this.#client.allowance);
+        line?.hide();
+        await this.#answer(nextRequest, open);
+        line?.show();
       }
+    } catch (error) {
+      line?.stop();
+      if (error === signal.reason || error instanceof PromptCancelled) this.#summarise(feed);
+      throw error;
     } finally {
       line?.stop();
     }
+  }
+
+  /** What is left to do, for the person who ends a watch. */
+  #summarise(feed: InboxFeed): void {
+    const open = feed.lastPending.filter(({ id }) => !this.#resolvedIds.has(id));
+    const rest = open.length === 0 ? 'nothing else is pending.' : `${open.length} still pending. Answer them with: aops inbox`;
+    this.#end(`Answered ${this.#answeredCount}; ${rest}`);
   }
 
   #end(text: string): void {
@@ -79,16 +93,25 @@ export class InboxSession {
   }
 
   /** Prompts for one request. The prompt disappears if someone else answers first. */
-  async #answer(request: PendingRequest): Promise<AnswerOutcome> {
-    const { terminal } = this.#context;
-    terminal.note(`${request.run_number ? `#${request.run_number}  ` : ''}${request.agent_name}: ${request.run_title}`);
+  async #answer(request: PendingRequest, open: readonly PendingRequest[]): Promise<AnswerOutcome> {
+    const { terminal, clock } = this.#context;
+    const { bold } = await terminal.err.styles();
+    const steps = await recentSteps(this.#context, this.#client, request.run_id);
+    terminal.note([bold(heading(request, this.#placeOf(request, open), clock.now())), ...steps].join('\n'));
     const outcome = await answerHere(this.#context, this.#client, request.run_id, request);
     if (outcome === 'answered') this.#answeredCount += 1;
     if (outcome === 'left') {
       this.#leftPendingIds.add(request.id);
       terminal.note(`Left pending: ${request.title}`);
-    }
+    } else this.#resolvedIds.add(request.id);
     if (outcome === 'gone') terminal.note('The request is no longer pending: someone else answered it, or the run was stopped.');
     return outcome;
+  }
+
+  /** The position among all requests of this session: those that are dealt with come first. */
+  #placeOf(request: PendingRequest, open: readonly PendingRequest[]): Place {
+    const isDealtWith = ({ id }: PendingRequest): boolean => this.#leftPendingIds.has(id) && id !== request.id;
+    const dealtWithCount = this.#resolvedIds.size + open.filter(isDealtWith).length;
+    return { position: dealtWithCount + 1, total: this.#resolvedIds.size + open.length };
   }
 }

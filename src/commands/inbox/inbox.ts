@@ -1,21 +1,26 @@
+import { parseDuration } from '../../base/duration.ts';
 import { UsageError } from '../../base/errors.ts';
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
-import { type OnUnreadable, type PendingRequest, pendingRequests } from '../../cli/following/pending.ts';
+import { type OnUnreadable, type PendingRequest, pendingRequests, type RequestFilter } from '../../cli/following/pending.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
-import { flag, text } from '../../cli/kit/flags.ts';
+import { choice, duration, flag, text, texts } from '../../cli/kit/flags.ts';
 import { wholeList } from '../../cli/kit/list.ts';
 import { column, listOutput, timeColumn, wideViewForIds } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
-import { agentId } from '../../cli/names/resolve.ts';
+import { agentId, queueId } from '../../cli/names/resolve.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
 import { runWord } from '../../cli/names/run-names.ts';
+import { Notifier, notifyFlags, requireWatch } from '../../cli/notifying/notifier.ts';
 import type { Client } from '../../client/client.ts';
+import type { HumanRequest } from '../../interface/types.ts';
 import { Pace } from '../../watch/pace.ts';
 import { callAtPace, retryThroughOutages } from '../../watch/polling.ts';
 import { teamChanges } from '../../watch/stream-changes.ts';
-import { eventLine, watchInbox } from './events.ts';
-import { InboxSession, type Load } from './inbox-session.ts';
+import { eventLine, type InboxEvent, watchInbox } from './events.ts';
+import { InboxFeed, type Load } from './inbox-feed.ts';
+import { InboxSession } from './inbox-session.ts';
 
 const empty = 'Nothing is waiting for an answer.';
 
@@ -25,11 +30,27 @@ export default defineCommand({
     'Shows all pending human requests of the team, oldest first. On a terminal, you pick a request, answer it and continue with the next; --no-input only lists them. With --watch, new requests are prompted for as they arrive. Without a terminal, and with -o ndjson, an event is printed when a request arrives and when it is resolved.',
   options: {
     agent: text('ID|NAME', 'Only requests of this agent', { complete: 'agents' }),
+    queue: text('ID|NAME', 'Only requests of runs for cases of this queue', { complete: 'queues' }),
+    run: texts('RUN', 'Only requests of this run, by number, ID or @latest; can be repeated', { complete: 'runs' }),
+    type: choice(['approval', 'question'], 'Only requests of this type'),
+    olderThan: duration('Only requests that have been waiting for at least this long'),
     watch: flag('Keep watching for new requests, until Ctrl-C', { aliases: ['follow'] }),
+    ...notifyFlags,
   },
-  operations: ['listRuns', 'streamTeamEvents', 'getRun', 'streamRunEvents', 'respondToHumanRequest', 'listAgents'],
+  operations: [
+    'listRuns',
+    'streamTeamEvents',
+    'getRun',
+    'listRunMessages',
+    'streamRunEvents',
+    'respondToHumanRequest',
+    'listAgents',
+    'listQueues',
+  ],
   examples: [
     { command: 'aops inbox', text: 'Answer pending requests' },
+    { command: 'aops inbox --type approval --older-than 1h', text: 'Answer the approvals that have been waiting for an hour' },
+    { command: 'aops inbox --watch --notify', text: 'Be notified of each new request' },
     { command: "aops inbox --json --jq '.data[] | [.run_id, .title] | @tsv'", text: 'Print pending requests in a script' },
     { command: 'aops inbox --watch -o ndjson', text: 'Stream requests to a program' },
   ],
@@ -59,34 +80,63 @@ export default defineCommand({
         '--watch prints a stream of events, which this output format does not support.',
         'Use -o ndjson without --fields and --jq.',
       );
+    if (!input.watch) requireWatch(input);
     const client = await context.client();
-    const findAgent = async (reading: Context) => (input.agent === undefined ? undefined : agentId(reading, input.agent));
-    const agent = input.watch ? await readBeforeWatching(context, findAgent) : await findAgent(context);
+    const filter = await (input.watch ? readBeforeWatching(context, (reading) => filterOf(reading, input)) : filterOf(context, input));
     const { clock, signal } = context;
     const teamId = context.teamId();
     const onUnreadable = warnOnce(context);
     const isInteractive = plain && terminal.interactive && terminal.out.isTTY;
     if (!input.watch) {
-      const once: Load = () => pendingRequests(client, teamId, agent, onUnreadable);
-      return isInteractive ? new InboxSession(context, client, once).pick(empty).then(() => undefined) : wholeList(await once());
+      const once: Load = () => pendingRequests(client, teamId, filter(clock.now()), onUnreadable);
+      return isInteractive ? new InboxSession(context, client).pick(once, empty).then(() => undefined) : wholeList(await once());
     }
     const pace = new Pace(clock);
     const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
-    const load = retryThroughOutages(() => pendingRequests(polling, teamId, agent, onUnreadable), {
+    const load = retryThroughOutages(() => pendingRequests(polling, teamId, filter(clock.now()), onUnreadable), {
       clock,
       signal,
       onOutage: outageNotes(context),
     });
     // Ctrl-C at a prompt ends the command without aborting its signal, so the stream must be ended here.
     const endController = new AbortController();
-    teamChanges(client, teamId, { clock, signal: AbortSignal.any([signal, endController.signal]) }).hurry(pace);
+    const watchSignal = AbortSignal.any([signal, endController.signal]);
+    teamChanges(client, teamId, { clock, signal: watchSignal }).hurry(pace);
+    const watch = (load: Load) => watchInbox(load, { clock, signal: watchSignal, pace });
+    const notifier = new Notifier(context, input);
+    let failure: unknown;
     try {
-      return await (isInteractive ? new InboxSession(context, client, load).follow(pace) : printEvents(context, load, pace));
+      if (!isInteractive) return await printEvents(context, watch(load), notifier);
+      return await new InboxSession(context, client).follow(new InboxFeed(load, watch, (event) => notifier.event(event)));
+    } catch (error) {
+      failure = error;
+      throw error;
     } finally {
       endController.abort();
+      await notifier.end(failure);
     }
   },
 });
+
+interface FilterInput {
+  agent: string | undefined;
+  queue: string | undefined;
+  run: string[];
+  type: HumanRequest['type'] | undefined;
+  olderThan: string | undefined;
+}
+
+/** The filter that the options name, at a time. @throws AopsError for an agent, queue, or run that does not exist */
+async function filterOf(context: Context, { agent, queue, run, type, olderThan }: FilterInput): Promise<(now: number) => RequestFilter> {
+  const filter = {
+    agentId: agent === undefined ? undefined : await agentId(context, agent),
+    queueId: queue === undefined ? undefined : await queueId(context, queue),
+    runIds: run.length === 0 ? undefined : await Promise.all(run.map((name) => runId(context, name))),
+    type,
+  };
+  const age = olderThan === undefined ? undefined : parseDuration(olderThan);
+  return (now) => ({ ...filter, until: age === undefined ? undefined : now - age });
+}
 
 /** Warns about each run that cannot be read, but only once. */
 function warnOnce({ terminal }: Context): OnUnreadable {
@@ -98,11 +148,12 @@ function warnOnce({ terminal }: Context): OnUnreadable {
   };
 }
 
-async function printEvents(context: Context, load: Load, pace: Pace): Promise<undefined> {
-  const { terminal, clock, signal, format } = context;
+async function printEvents(context: Context, events: AsyncIterable<InboxEvent>, notifier: Notifier): Promise<undefined> {
+  const { terminal, clock, format } = context;
   const view = { tty: terminal.out.isTTY, width: terminal.out.columns, now: clock.now() };
-  for await (const event of watchInbox(load, { clock, signal, pace })) {
+  for await (const event of events) {
     if (format === 'ndjson') await terminal.json(event);
     else await terminal.line(eventLine(event, view));
+    notifier.event(event);
   }
 }

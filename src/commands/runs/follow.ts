@@ -10,6 +10,7 @@ import type { Context } from '../../cli/kit/context.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
 import type { ResolvedRun } from '../../cli/names/resolve-run.ts';
 import { type NamedRun, runForHere, runTitle, runWord } from '../../cli/names/run-names.ts';
+import type { Notifier } from '../../cli/notifying/notifier.ts';
 import { Transcript } from '../../cli/records/transcript.ts';
 import type { Run } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
@@ -34,8 +35,8 @@ export interface FollowedRun {
 }
 
 /** Watches a run from its beginning until it has ended, and returns it. @throws like `readEvents` */
-export const followRun = async (context: Context, namedRun: NamedRun, options: FollowOptions): Promise<Run> =>
-  (await readEvents(context, namedRun, options, wholeRun)).run;
+export const followRun = async (context: Context, namedRun: NamedRun, options: FollowOptions, notifier?: Notifier): Promise<Run> =>
+  (await readEvents(context, namedRun, options, wholeRun, notifier)).run;
 
 /**
  * Watches a run until it has ended or a message matches.
@@ -46,6 +47,7 @@ export async function readEvents(
   namedRun: NamedRun,
   options: FollowOptions,
   { start, pendingRequest, finishedRun, positions, endsInsideLine, until }: Reading,
+  notifier?: Notifier,
 ): Promise<FollowedRun> {
   if (finishedRun) return { run: finishedRun, isMatched: false };
   const runId = namedRun.id;
@@ -60,6 +62,7 @@ export async function readEvents(
     streamController: stop,
     pace,
   });
+  let failure: unknown;
   try {
     const note = outageNotes(context);
     const onOutage = (outage: Outage | undefined): unknown => {
@@ -71,6 +74,7 @@ export async function readEvents(
     const watchOptions = { clock: context.clock, signal, pace, onOutage, waitsIndefinitely: answerer.isBusy };
     for await (const event of watchRun(client, runId, watchOptions, start)) {
       await sink.event(event);
+      notifier?.event(event);
       await observe(answerer, event);
       if (event.type === 'run.finished') return { run: event.data.run, isMatched: false };
       if (event.type === 'message' && matchesMessage(until, event.data.message)) {
@@ -80,6 +84,7 @@ export async function readEvents(
     }
     throw new Error('the stream of events ended before the run');
   } catch (error) {
+    failure = error;
     if (error === context.signal.reason || error instanceof PromptCancelled)
       context.terminal.note(
         `Detached. The run ${answerer.isOpen ? 'is waiting for an answer' : 'continues'}. Come back with: aops runs watch ${runWord(requestedRun)}`,
@@ -90,6 +95,7 @@ export async function readEvents(
   } finally {
     await answerer.end();
     sink.close();
+    await notifier?.end(failure);
   }
 }
 

@@ -10,6 +10,7 @@ import type { RowList } from '../../cli/kit/list.ts';
 import { recordOutput, status } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { agentId } from '../../cli/names/resolve.ts';
+import { Notifier, notifyFlags, requireWatch } from '../../cli/notifying/notifier.ts';
 import { collectFiles, uploadFiles } from '../../cli/transfers/upload-paths.ts';
 import type { Run } from '../../interface/types.ts';
 import type { StartedRow } from './bulk/bulk-start.ts';
@@ -34,6 +35,7 @@ const options = {
   webhookUrl: text('URL', 'Send the events of the run to this URL', { check: webAddress }),
   watch: flag('Watch the run to its end', { aliases: ['follow'] }),
   ...followFlags,
+  ...notifyFlags,
   pull: text('DIR', 'Download the files of the run into this folder when it has ended', { complete: 'directories' }),
   force: flag('Let --pull overwrite existing files'),
   from: text('FILE|-', 'Start a run for every row of a CSV, JSON or NDJSON file, or of standard input', { complete: 'files' }),
@@ -85,13 +87,14 @@ export default defineCommand({
     refuseFlags(input, bulkFlags, (flags) => `${flags} requires --from.`);
     const follows = input.watch || input.answers !== undefined || input.pull !== undefined;
     if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request requires --watch.');
+    if (!follows) requireWatch(input);
     if (input.force && input.pull === undefined) throw new UsageError('--force requires --pull.');
     if (input.pull !== undefined) checkPullFolder(context, input.pull, input.force);
     const follow = follows ? await followOptions(context, input) : undefined;
     const startedRun = await start(context, input);
     if (!follow) return startedRun;
     announce(context, startedRun);
-    const run = await followRun(context, startedRun, follow);
+    const run = await followRun(context, startedRun, follow, new Notifier(context, input));
     if (input.pull !== undefined) await pullResults(context, run, input.pull, input.force);
     return resultOf(context, run);
   },

@@ -8,6 +8,7 @@ import { returns } from '../../cli/kit/result.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
 import { resolveRun } from '../../cli/names/resolve-run.ts';
 import { type NamedRun, runArgument, runForHere, runTitle } from '../../cli/names/run-names.ts';
+import { Notifier, notifyFlags } from '../../cli/notifying/notifier.ts';
 import type { Run } from '../../interface/types.ts';
 import { isFinal } from '../../watch/run-status.ts';
 import { watchRun } from '../../watch/watch-run.ts';
@@ -19,11 +20,12 @@ export default defineCommand({
   description:
     'With --for finished (the default), the exit code is the outcome of the run; its human requests must be answered elsewhere. With --for waiting, it is 0 as soon as the run has a human request, and 6 if the run completes without one. Limit the wait with --timeout (exit 9). On a terminal, the status of the run is displayed.',
   arguments: { run: runArgument },
-  options: { for: choice(['finished', 'waiting'], 'What to wait for (default finished)') },
+  options: { for: choice(['finished', 'waiting'], 'What to wait for (default finished)'), ...notifyFlags },
   operations: ['getRun', 'streamRunEvents', 'listRunMessages'],
   exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted],
   examples: [
     { command: 'aops runs wait RUN --timeout 10m', text: 'Wait until a run has ended' },
+    { command: 'aops runs wait RUN --notify', text: 'Ring the bell when the run has ended' },
     { command: 'aops runs wait RUN --for waiting && aops runs respond RUN --approve', text: 'Wait for an approval and grant it' },
   ],
   result: returns('getRun.run'),
@@ -39,10 +41,12 @@ export default defineCommand({
     const resolvedRun = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
     const { id } = resolvedRun;
     const { clock, signal } = context;
+    const notifier = new Notifier(context, input);
     const view = await waitingView(context, resolvedRun, input.for === 'waiting');
     try {
       for await (const event of watchRun(client, id, { clock, signal, onOutage: outageNotes(context) })) {
         await view.event(event);
+        notifier.event(event);
         const isWaiting = input.for === 'waiting' && event.type === 'human_request.pending';
         if (event.type !== 'run.finished' && !isWaiting) continue;
         const run = await readRun(client, id);
@@ -60,6 +64,7 @@ export default defineCommand({
       throw error;
     } finally {
       view.close();
+      await notifier.end();
     }
   },
 });

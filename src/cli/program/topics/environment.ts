@@ -41,6 +41,12 @@ const surroundings: readonly (readonly [variables: string, meaning: string])[] =
     'FORCE_HYPERLINK',
     'Whether output contains clickable links (`0` turns them off); the default depends on `TERM_PROGRAM`, `VTE_VERSION`, `KONSOLE_VERSION`, and `WT_SESSION`.',
   ],
+  ['TMUX, STY, ZELLIJ', 'Whether `--notify` has to reach the terminal through tmux, or only rings the bell.'],
+  [
+    'LC_TERMINAL, ITERM_SESSION_ID, KITTY_WINDOW_ID',
+    'How `--notify` shows a notification in this terminal, together with `TERM_PROGRAM`, `VTE_VERSION`, and `WT_SESSION`.',
+  ],
+  ['GHOSTTY_RESOURCES_DIR, WEZTERM_PANE', 'The same.'],
   ['LESS, LV', 'Options of the pager; by default it exits after short output and shows colours.'],
   ['BROWSER', 'The program that opens pages, or several in the order of preference; `%s` stands for the page.'],
   [

@@ -1,0 +1,36 @@
+/** Notifications of one moment as a single one: a desktop that shows ten of them shows none. */
+import type { Clock } from '../../base/clock.ts';
+
+/** For how long further notifications are waited for, in milliseconds. */
+export const collectMilliseconds = 250;
+
+export class DesktopNotices {
+  readonly #notify: (text: string) => void;
+  readonly #clock: Clock;
+  readonly #endController = new AbortController();
+  #texts: string[] = [];
+
+  constructor(notify: (text: string) => void, clock: Clock) {
+    this.#notify = notify;
+    this.#clock = clock;
+  }
+
+  add(text: string): void {
+    this.#texts.push(text);
+    if (this.#texts.length > 1) return;
+    const flush = (): void => this.flush();
+    this.#clock.sleep(collectMilliseconds, this.#endController.signal).then(flush, () => undefined);
+  }
+
+  /** Shows what was collected. */
+  flush(): void {
+    const [first, ...further] = this.#texts;
+    this.#texts = [];
+    if (first !== undefined) this.#notify(further.length === 0 ? first : `${first} (and ${further.length} more)`);
+  }
+
+  end(): void {
+    this.#endController.abort();
+    this.flush();
+  }
+}

@@ -1,0 +1,23 @@
+/** The line above a request: its run, how long it has been waiting, and its position among the requests. Pure. */
+import type { PendingRequest } from '../../cli/following/pending.ts';
+import { runTitle } from '../../cli/names/run-names.ts';
+import { elapsedTime } from '../../terminal/relative-time.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
+
+/** `position` of `total`, from 1. */
+export interface Place {
+  position: number;
+  total: number;
+}
+
+/** `#17  payer: March  waiting for 3h  2 of 5`; the position of a single request is left out. */
+export function heading(request: PendingRequest, { position, total }: Place, now: number): string {
+  const { run_id: id, run_number, agent_name, run_title, created_at } = request;
+  const parts = [
+    ...(run_number ? [runTitle({ id, run_number })] : []),
+    `${agent_name}: ${run_title}`,
+    `waiting for ${elapsedTime(new Date(created_at), now)}`,
+    ...(total > 1 ? [`${position} of ${total}`] : []),
+  ];
+  return sanitizeLine(parts.join('  '));
+}

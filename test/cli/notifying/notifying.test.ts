@@ -1,0 +1,194 @@
+/** The parts of --notify and --exec, with an injected clock. */
+import { describe, expect, it } from 'vitest';
+import { deferred } from '../../../src/base/deferred.ts';
+import { commandEnvironment } from '../../../src/cli/notifying/command-environment.ts';
+import { CommandQueue, maxWaiting } from '../../../src/cli/notifying/command-queue.ts';
+import { collectMilliseconds, DesktopNotices } from '../../../src/cli/notifying/desktop-notices.ts';
+import { notificationText, type StreamedEvent } from '../../../src/cli/notifying/notable-event.ts';
+import { runCommand, timeLimit } from '../../../src/cli/notifying/run-command.ts';
+import { eventually } from '../../support/eventually.ts';
+import { fastClock } from '../../support/fake-tty.ts';
+import { isAlive } from '../../support/processes.ts';
+
+const run_id = '01a20692-44c7-742e-98c0-792ea604a7cc';
+const event = (type: string, data: object): StreamedEvent => ({ type, run_id, data });
+
+describe('the text of a notification', () => {
+  it.each([
+    ['human_request.pending', { human_request: { id: 'q', title: 'Pay?' } }, 'Run 01a20692 needs an answer: Pay?'],
+    [
+      'human_request.pending',
+      { human_request: { id: 'q', title: 'Pay?', agent_name: 'payer', run_number: 7 } },
+      'payer #7 needs an answer: Pay?',
+    ],
+    ['human_request.reminder', { human_request: { id: 'q', title: 'Pay?' } }, 'Run 01a20692 is still waiting for an answer: Pay?'],
+    ['run.finished', { run: { status: 'completed', run_number: 7 } }, 'Run #7 completed'],
+    ['run.finished', { run: { status: 'failed', run_number: 7, error: 'No disk\nat x' } }, 'Run #7 failed: No disk'],
+    ['run.finished', { run: { status: 'failed', run_number: null } }, 'Run 01a20692 failed'],
+    ['run.finished', { run: { status: 'interrupted', run_number: 7 } }, 'Run #7 was interrupted'],
+    ['human_request.resolved', { human_request_id: 'q', title: 'Pay?' }, undefined],
+  ])('%s %j -> %s', (type, data, text) => {
+    expect(notificationText(event(type, data))).toBe(text);
+  });
+});
+
+describe('notifications', () => {
+  it('of one moment are combined', async () => {
+    const shown: string[] = [];
+    const timers: { ms: number; resolve: () => void }[] = [];
+    const sleep = (ms: number): Promise<void> => new Promise((resolve) => timers.push({ ms, resolve }));
+    const notices = new DesktopNotices((text) => shown.push(text), { now: () => 0, sleep });
+    for (const text of ['one', 'two', 'three']) notices.add(text);
+    expect([shown, timers.map(({ ms }) => ms)]).toEqual([[], [collectMilliseconds]]);
+    timers[0]?.resolve();
+    await Promise.resolve();
+    expect(shown).toEqual(['one (and 2 more)']);
+    notices.add('four');
+    notices.end();
+    expect(shown).toEqual(['one (and 2 more)', 'four']);
+  });
+});
+
+describe('the queue of --exec', () => {
+  it('runs the command for one event at a time, in order, and reports failures', async () => {
+    const steps: string[] = [];
+    const gates = [deferred(), deferred()];
+    const queue = new CommandQueue<number>({
+      run: async (number) => {
+        steps.push(`start ${number}`);
+        await gates[number]?.promise;
+        steps.push(`end ${number}`);
+        return number === 0 ? 'failed (exit code 3)' : undefined;
+      },
+      describe: (number) => `event ${number}`,
+      warn: (text) => steps.push(text),
+    });
+    queue.add(0);
+    queue.add(1);
+    gates[1]?.resolve();
+    gates[0]?.resolve();
+    await queue.drain();
+    const warning = 'The command of --exec failed (exit code 3) (event 0).';
+    expect(steps).toEqual(['start 0', 'end 0', warning, 'start 1', 'end 1']);
+    // It works again after it was idle.
+    queue.add(2);
+    await queue.drain();
+    expect(steps.slice(5)).toEqual(['start 2', 'end 2']);
+  });
+
+  it('is bounded, and reports for how many events the command did not run', async () => {
+    const [gate, warnings, executed] = [deferred(), [] as string[], [] as number[]];
+    const queue = new CommandQueue<number>({
+      run: async (number) => {
+        executed.push(number);
+        await gate.promise;
+        return undefined;
+      },
+      describe: String,
+      warn: (text) => warnings.push(text),
+    });
+    for (let number = 0; number < maxWaiting + 4; number += 1) queue.add(number);
+    gate.resolve();
+    await queue.drain();
+    // The first one does not wait.
+    expect(executed).toEqual(Array.from({ length: maxWaiting + 1 }, (_, number) => number));
+    expect(warnings).toEqual(['The command of --exec is too slow: it did not run for 3 events.']);
+  });
+
+  it('forgets what waits when it is aborted', async () => {
+    const executed: number[] = [];
+    const queue = new CommandQueue<number>({
+      run: async (number, signal) => {
+        executed.push(number);
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        return undefined;
+      },
+      describe: String,
+      warn: () => expect.unreachable(),
+    });
+    for (const number of [1, 2]) queue.add(number);
+    queue.abort();
+    queue.add(3);
+    await queue.drain();
+    expect(executed).toEqual([1]);
+  });
+});
+
+describe('the command of --exec', () => {
+  const execute = async (command: string, { clock = fastClock(1), signal = new AbortController().signal, input = '' } = {}) => {
+    const lines: string[] = [];
+    const problem = await runCommand({
+      command,
+      input,
+      env: { PATH: process.env.PATH ?? '', TOPIC: 'x' },
+      cwd: '/',
+      platform: 'linux',
+      clock,
+      signal,
+      onLine: (line) => lines.push(line),
+    });
+    return { problem, lines };
+  };
+
+  it('gets the event on its standard input, and no terminal', async () => {
+    const { problem, lines } = await execute('cat; echo; pwd; (: < /dev/tty) 2>/dev/null || echo no terminal; printf "$TOPIC" >&2', {
+      input: '{"a":1}',
+    });
+    expect(problem).toBeUndefined();
+    expect(lines.toSorted()).toEqual(['/', 'no terminal', 'x', '{"a":1}']);
+  });
+
+  it('may ignore its input and leave programs running in the background', async () => {
+    expect(await execute('sleep 5 & echo "$!"', { clock: fastClock(20), input: 'x'.repeat(1_000_000) })).toMatchObject({
+      problem: undefined,
+    });
+  });
+
+  it('reports a failure', async () => {
+    expect((await execute('echo no >&2; exit 3')).problem).toBe('failed (exit code 3)');
+    expect((await execute('kill -9 $$')).problem).toBe('failed (SIGKILL)');
+  });
+
+  it('is limited in its output', async () => {
+    const { lines } = await execute('i=0; while [ $i -lt 40 ]; do printf "%03000d\\n" $i; i=$((i+1)); done');
+    expect(lines.length).toBeLessThan(25);
+    expect(lines.at(-1)).toBe('… (the rest of the output is not shown)');
+  });
+
+  it('is stopped after its time limit, with the programs that it started', async () => {
+    const { problem, lines } = await execute('sleep 1000 & echo "$!"; trap "" TERM; wait; sleep 1000', { clock: fastClock(60) });
+    expect(problem).toBe(`did not end within ${timeLimit / 1_000} seconds and was stopped`);
+    await eventually('its program has ended', () => !isAlive(Number(lines[0])));
+  });
+
+  it('is ended when watching is aborted', async () => {
+    const controller = new AbortController();
+    const ending = execute('echo started; sleep 1000', { signal: controller.signal });
+    controller.abort();
+    expect((await ending).problem).toBeUndefined();
+  });
+});
+
+describe('the environment of --exec', () => {
+  it('contains the event and no secrets of aops', () => {
+    const env = { PATH: '/bin', AOPS_API_KEY: 'k', AOPS_CLIENT_SECRET: 's', AOPS_WEBHOOK_SECRET: 'w', AOPS_PROFILE: 'ci' };
+    const data = { human_request: { id: 'q1', title: `Pay\0 ${'x'.repeat(5_000)}`, agent_name: 'payer', run_number: 7 } };
+    const { AOPS_REQUEST_TITLE, ...variables } = commandEnvironment(env, event('human_request.pending', data));
+    expect(variables).toEqual({
+      PATH: '/bin',
+      AOPS_PROFILE: 'ci',
+      AOPS_EVENT: 'human_request.pending',
+      AOPS_RUN_ID: run_id,
+      AOPS_RUN_NUMBER: '7',
+      AOPS_AGENT_NAME: 'payer',
+      AOPS_REQUEST_ID: 'q1',
+    });
+    expect(AOPS_REQUEST_TITLE).toMatch(/^Pay x+$/);
+    expect(AOPS_REQUEST_TITLE).toHaveLength(2_000);
+  });
+
+  it('contains the status of a run that has ended', () => {
+    const { AOPS_EVENT, AOPS_RUN_STATUS } = commandEnvironment({}, event('run.finished', { run: { status: 'failed' } }));
+    expect([AOPS_EVENT, AOPS_RUN_STATUS]).toEqual(['run.finished', 'failed']);
+  });
+});
