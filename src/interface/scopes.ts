@@ -111,6 +111,7 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   startRun: 'runs:write',
   getRun: 'runs:read',
   listRunMessages: 'runs:read',
+  listRunHumanRequests: 'runs:read',
   postRunMessage: 'runs:write',
   respondToHumanRequest: 'approvals:write',
   stopRun: 'runs:write',

@@ -47,6 +47,7 @@ export type {
   BrowserSessionPage,
   HumanQuestion,
   HumanRequest,
+  RecordedHumanRequest,
   Run,
   RunDetail,
   RunFileDownload,

@@ -19,6 +19,14 @@ export const runOperations = {
     success: 201,
     summary: 'Send a message to a run',
   },
+  listRunHumanRequests: {
+    method: 'GET',
+    path: '/v2/runs/{run_id}/human-requests',
+    idempotent: false,
+    success: 200,
+    summary: 'List the human requests of a run with their answers, oldest first',
+    extension: true,
+  },
   respondToHumanRequest: {
     method: 'POST',
     path: '/v2/runs/{run_id}/human-requests/{request_id}/respond',

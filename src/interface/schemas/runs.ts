@@ -38,6 +38,17 @@ const AnsweredRequest = Named('AnsweredHumanRequest', {
   created_at: DateTime,
 });
 
+/** A human request of a run with what became of it. An extension. */
+export const RecordedHumanRequest = Extended('RecordedHumanRequest', HumanRequest, {
+  status: Words(['pending', 'answered', 'withdrawn']),
+  /** The answer in words; null unless it was answered. */
+  response: Nullable(Type.String()),
+  responded_at: Nullable(DateTime),
+  /** The credential that answered, if that was recorded; its name is null if the credential does not exist any more. */
+  responded_by: Nullable(Type.Object({ id: Uuid, name: Nullable(Type.String()) })),
+});
+export type RecordedHumanRequest = Static<typeof RecordedHumanRequest>;
+
 const runFields = {
   id: Uuid,
   agent_id: Nullable(Uuid),
@@ -260,6 +271,15 @@ export const runSchemas = {
       message: RunMessage,
       /** The human request that the message answered, or null; an extension. */
       human_request: Type.Optional(Nullable(AnsweredRequest)),
+    }),
+  },
+  listRunHumanRequests: {
+    query: Type.Object(paging(50, 20)),
+    response: Type.Object({
+      human_requests: Type.Array(RecordedHumanRequest),
+      total: Type.Integer(),
+      limit: Type.Integer(),
+      offset: Type.Integer(),
     }),
   },
   respondToHumanRequest: {

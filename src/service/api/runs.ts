@@ -8,12 +8,12 @@ import type { GroupRoutes, HandlerInput, RequestContext } from '../http/context.
 import { instant } from '../http/instant.ts';
 import { fittingCount } from '../store/database/page-bytes.ts';
 import { totalOf } from '../store/database/total.ts';
-import { pendingRequest, pendingRequestSizes, pendingRequests } from '../store/runs/human-requests.ts';
+import { countRunRequests, listRequestRows, pendingRequest, pendingRequestSizes, pendingRequests } from '../store/runs/human-requests.ts';
 import { countMessages, listMessageRows } from '../store/runs/messages.ts';
 import type { RunFilter } from '../store/runs/run-filter.ts';
 import { countRuns, listRunRows } from '../store/runs/run-list.ts';
 import { findRepository } from '../store/runs/sandbox-repositories.ts';
-import { answeredRequestView, humanRequestView, messageView, runListItem, runView } from '../views/runs.ts';
+import { answeredRequestView, humanRequestView, messageView, recordedRequestView, runListItem, runView } from '../views/runs.ts';
 import { runDetailRoutes } from './run-detail.ts';
 import { repositoryView, requestedRepository } from './run-repository.ts';
 import { requireRun, requireTeam } from './shared/lookups.ts';
@@ -89,7 +89,7 @@ export const runRoutes: GroupRoutes<'runs'> = {
         details: [{ path: 'message', message: 'must not be empty' }],
       });
     }
-    const to = { teamId: context.teamId, runId: params.run_id };
+    const to = { teamId: context.teamId, runId: params.run_id, senderId: context.credentialId };
     // To a waiting run, a message is the answer.
     const mayAnswer = () => requirePermission(context, 'respondToHumanRequest');
     const { expected_human_request_id: expectedRequest } = body;
@@ -100,8 +100,16 @@ export const runRoutes: GroupRoutes<'runs'> = {
     return { message: messageView(message), human_request: answeredRequest === undefined ? null : answeredRequestView(answeredRequest) };
   },
 
+  async listRunHumanRequests(context, { params, query }) {
+    const { limit = 20, offset = 0 } = query;
+    const run = await requireRun(context, params.run_id);
+    const { store } = context.engine;
+    const rows = await listRequestRows(store, run.id, { limit, offset });
+    return { human_requests: rows.map(recordedRequestView), total: await countRunRequests(store, run.id), limit, offset };
+  },
+
   async respondToHumanRequest(context, { params, body }) {
-    const to = { teamId: context.teamId, runId: params.run_id, requestId: params.request_id };
+    const to = { teamId: context.teamId, runId: params.run_id, requestId: params.request_id, responderId: context.credentialId };
     return { human_request: answeredRequestView(await respond(context.engine, to, body)) };
   },
 

@@ -1,7 +1,8 @@
 /** Runs, messages, and human requests, as the interface returns them. */
-import type { EvaluationSummary, HumanQuestion, HumanRequest, Run, RunListItem, RunMessage } from '../../interface/types.ts';
+import type { EvaluationSummary, HumanQuestion, HumanRequest, RecordedHumanRequest, Run, RunListItem, RunMessage } from '../../interface/types.ts';
 import type { EvaluationStatus, HumanRequestRow, MessageRow, RunRow } from '../store/database/schema.ts';
 import type { ListedRun } from '../store/runs/run-list.ts';
+import type { RecordedRequest } from '../store/runs/human-requests.ts';
 import { summaryView } from './evaluations.ts';
 
 /** The columns that every form of a run needs. */
@@ -88,6 +89,15 @@ export const answeredRequestView = (row: HumanRequestRow) => ({
   response: row.response,
   responded_at: row.responded_at,
   created_at: row.created_at,
+});
+
+/** A human request with what became of it. */
+export const recordedRequestView = (row: RecordedRequest): RecordedHumanRequest => ({
+  ...humanRequestView(row),
+  status: row.status,
+  response: row.response,
+  responded_at: row.responded_at,
+  responded_by: row.responder_id === null ? null : { id: row.responder_id, name: row.responder_name },
 });
 
 export const messageView = (row: MessageRow): RunMessage => ({

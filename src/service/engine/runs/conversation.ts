@@ -19,12 +19,12 @@ import { withdrawEvaluation } from './evaluations.ts';
 import { postedMessage, responseMessage } from './messages.ts';
 
 /**
- * Answers a pending human request, after which the run continues. Throws 404 for an unknown run or request, 409
+ * Answers a pending human request, after which the run continues. `responderId` is the credential that answers. Throws 404 for an unknown run or request, 409
  * `human_request_already_answered` or `run_not_waiting`, or 400 `invalid_answer`.
  */
 export async function respond(
   engine: HasStore & HasClock & HasWorker,
-  to: { teamId: string; runId: string; requestId: string },
+  to: { teamId: string; runId: string; requestId: string; responderId: string },
   body: { approved?: boolean; answers?: Record<string, string>; reason?: string },
 ): Promise<HumanRequestRow> {
   const answeredRequest = await engine.store.transaction().execute(async (trx) => {
@@ -41,7 +41,12 @@ export async function respond(
     const now = engine.clock.now();
     const messages = await appendMessages(trx, run.id, [responseMessage(run, answer.message, isoTime(now))]);
     await proceed(trx, run, now, {});
-    const row = await answerRequest(trx, request.id, { answer: answer.answer, response: answer.response, respondedAt: isoTime(now) });
+    const row = await answerRequest(trx, request.id, {
+      answer: answer.answer,
+      response: answer.response,
+      responderId: to.responderId,
+      respondedAt: isoTime(now),
+    });
     await recordRunEvents(engine.clock, trx, run, [...messageEvents(trx, run, messages), respondedEvent(run, row)]);
     await caseRunAnswered(engine, trx, run, row);
     return row;
@@ -72,7 +77,7 @@ export interface PostedMessage {
  */
 export async function postMessage(
   engine: HasStore & HasClock & HasWorker,
-  to: { teamId: string; runId: string },
+  to: { teamId: string; runId: string; senderId: string },
   text: string,
   { checkPermission, expectedRequest }: MessageRules,
 ): Promise<PostedMessage> {
@@ -96,6 +101,7 @@ export async function postMessage(
         checkPermission();
         answeredRequest = await answerRequest(trx, request.id, {
           ...answerInWords(requestToAnswer(request), text),
+          responderId: to.senderId,
           respondedAt: isoTime(now),
         });
         events.push(respondedEvent(run, answeredRequest));

@@ -2,7 +2,7 @@
 import type { Insertable } from 'kysely';
 import type { HumanAnswer } from '../../runtimes/runtime.ts';
 import type { Queries } from '../database/database.ts';
-import { bytesOf } from '../database/page-bytes.ts';
+import { bytesOf, fittingCount } from '../database/page-bytes.ts';
 import { preparedQuery } from '../database/prepared.ts';
 import type { HumanRequestRow, HumanRequestsTable } from '../database/schema.ts';
 import { noteRequestChange } from './request-events.ts';
@@ -23,6 +23,39 @@ const pending = preparedQuery((db, { runId }: { runId: string }) =>
 );
 
 export const pendingRequest = (db: Queries, runId: string): Promise<HumanRequestRow | undefined> => pending.first(db, { runId });
+
+/** A request with the name of the credential that answered it. */
+export type RecordedRequest = HumanRequestRow & { responder_name: string | null };
+
+/** The requests of a run, oldest first. A page ends early if its rows are large. */
+export async function listRequestRows(db: Queries, runId: string, page: { limit: number; offset: number }): Promise<RecordedRequest[]> {
+  const requests = db
+    .selectFrom('human_requests')
+    .where('run_id', '=', runId)
+    .orderBy('human_requests.created_at')
+    .orderBy('human_requests.id')
+    .offset(page.offset);
+  const sizes = await requests
+    .select(bytesOf('title', 'description', 'questions', 'response').as('bytes'))
+    .limit(page.limit)
+    .execute();
+  return requests
+    .leftJoin('credentials', 'credentials.id', 'human_requests.responder_id')
+    .selectAll('human_requests')
+    .select('credentials.name as responder_name')
+    .limit(fittingCount(sizes.map(({ bytes }) => bytes)))
+    .execute();
+}
+
+/** The number of requests of all turns of a run. */
+export async function countRunRequests(db: Queries, runId: string): Promise<number> {
+  const { total } = await db
+    .selectFrom('human_requests')
+    .select((select) => select.fn.countAll<number>().as('total'))
+    .where('run_id', '=', runId)
+    .executeTakeFirstOrThrow();
+  return Number(total);
+}
 
 /** The pending requests of several runs, by run. */
 export async function pendingRequests(db: Queries, runIds: string[]): Promise<Map<string, HumanRequestRow>> {
@@ -47,11 +80,17 @@ export async function pendingRequestSizes(db: Queries, runIds: string[]): Promis
 export async function answerRequest(
   trx: Queries,
   id: string,
-  answer: { answer: HumanAnswer; response: string; respondedAt: string },
+  answer: { answer: HumanAnswer; response: string; respondedAt: string; responderId: string },
 ): Promise<HumanRequestRow> {
   const row = await trx
     .updateTable('human_requests')
-    .set({ status: 'answered', answer: JSON.stringify(answer.answer), response: answer.response, responded_at: answer.respondedAt })
+    .set({
+      status: 'answered',
+      answer: JSON.stringify(answer.answer),
+      response: answer.response,
+      responder_id: answer.responderId,
+      responded_at: answer.respondedAt,
+    })
     .where('id', '=', id)
     .where('status', '=', 'pending')
     .returningAll()

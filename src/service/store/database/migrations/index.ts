@@ -20,6 +20,7 @@ import { repositories } from './0021-repositories.ts';
 import { execLevel } from './0024-exec-level.ts';
 import { agentProcesses } from './0026-agent-processes.ts';
 import { push } from './0027-push.ts';
+import { responders } from './0028-responders.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -42,4 +43,5 @@ export const migrations: Record<string, Migration> = {
   '0024-exec-level': execLevel,
   '0026-agent-processes': agentProcesses,
   '0027-push': push,
+  '0028-responders': responders,
 };

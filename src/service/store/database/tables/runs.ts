@@ -1,5 +1,5 @@
 /** Runs, and everything that belongs to them. */
-import type { Insertable, Selectable } from 'kysely';
+import type { Generated, Insertable, Selectable } from 'kysely';
 import type { RunStatus } from '../../../../interface/types.ts';
 import type { Fixed, Flag } from './columns.ts';
 
@@ -135,6 +135,8 @@ export interface HumanRequestsTable {
   /** JSON of the HumanAnswer. */
   answer: string | null;
   response: string | null;
+  /** ID of the credential that answered it; null for requests that were answered before this was recorded. */
+  responder_id: Generated<string | null>;
   responded_at: string | null;
   created_at: Fixed<string>;
 }
