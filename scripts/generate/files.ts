@@ -1,6 +1,7 @@
 /** Every file that is generated from the source, by its path in the repository. `npm run generate` writes them, and a test compares them. */
 import { testFileSchema } from '../../src/commands/agents/testing/schema.ts';
 import { completionScripts, type Shell } from '../../src/commands/completion/scripts.ts';
+import { exportSchema } from '../../src/commands/runs/export/schema.ts';
 import { importsIn } from '../structure/imports.ts';
 import { structurePicture } from '../structure/structure.ts';
 import { contractFields, contractFieldsFile } from './contract-fields.ts';
@@ -17,6 +18,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   const files = new Map([
     ['docs/interface.md', interfacePage()],
     ['docs/agent-test.schema.json', `${JSON.stringify(testFileSchema(), null, 2)}\n`],
+    ['docs/run-export.schema.json', `${JSON.stringify(exportSchema(), null, 2)}\n`],
     [contractFieldsFile, await contractFields()],
     ['docs/images/structure.svg', structurePicture(importsIn('src'))],
   ]);

@@ -114,13 +114,14 @@ function diffsOf(result: unknown): FileDiff[] {
 }
 
 /** `exec  wc -l < in.csv`: the name, and the most informative argument. */
-function callSummary({ name, arguments: args = {} }: ToolCall): string {
+export function callSummary({ name, arguments: args = {} }: Pick<ToolCall, 'name' | 'arguments'>): string {
   const main = args.command ?? args.run ?? args.path ?? args.file_path ?? args.url ?? args.title;
   const argumentText = typeof main === 'string' ? main : Object.keys(args).length > 0 ? JSON.stringify(args) : '';
   return truncate(sanitizeLine(argumentText === '' ? name : `${name}  ${firstLine(argumentText)}`), summaryWidth);
 }
 
-function resultSummary({ result, error }: ToolResult): string {
+/** The outcome of a call on one line: its error, or the most informative part of its result. */
+export function resultSummary({ result, error }: Pick<ToolResult, 'result' | 'error'>): string {
   if (error !== undefined) return truncate(sanitizeLine(firstProse(error)), summaryWidth);
   if (result === undefined || result === null) return '';
   if (typeof result !== 'object') return truncate(sanitizeLine(firstLine(String(result))), summaryWidth);

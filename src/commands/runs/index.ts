@@ -15,6 +15,7 @@ export const runs = defineGroup({
     detail: () => import('./detail.ts'),
     evaluation: () => import('./evaluation.ts'),
     report: () => import('./report.ts'),
+    export: () => import('./export.ts'),
     pages: () => import('./pages.ts'),
     files: () => import('./files.ts'),
     screenshots: () => import('./screenshots.ts'),

@@ -1,8 +1,7 @@
 /** Generates the page of a film strip piece by piece. Pure: the same input results in the same bytes. The page has no scripts and loads nothing. */
-import { crypto } from '../../../base/crypto.ts';
-import { formatDuration } from '../../../base/duration.ts';
 import { Html, html } from '../../../base/html.ts';
 import type { Run } from '../../../interface/types.ts';
+import { between, clock, fact, moment, pagePolicy, statusClass } from '../page-parts.ts';
 import { actionText, durationOf, errorOf, pageOf, type Shot } from '../shots.ts';
 import type { Frame, Picture } from './pictures.ts';
 import { style } from './style.ts';
@@ -12,7 +11,6 @@ const maxOpenActions = 12;
 
 /** Everything before the first frame. */
 export function pageHead(run: Run, shots: readonly Shot[]): string {
-  const policy = `default-src 'none'; img-src data:; style-src 'sha256-${crypto().createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
   const failedCount = shots.filter((shot) => errorOf(shot) !== undefined).length;
   const facts = [
     fact('Status', html`<span class="status ${statusClass(run.status)}">${run.status}</span>`),
@@ -35,7 +33,7 @@ export function pageHead(run: Run, shots: readonly Shot[]): string {
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta http-equiv="Content-Security-Policy" content="${pagePolicy(style)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -122,9 +120,6 @@ function* figure(shot: Shot, label: string, name: string, picture: Picture): Gen
 `.text;
 }
 
-const fact = (name: string, value: Html | string | undefined): Html =>
-  value === undefined ? new Html('') : html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
-
 const optional = (text: string | undefined, make: (text: string) => Html): Html[] => (text === undefined ? [] : [make(text)]);
 
 const mark = (shot: Shot): Html | undefined => (errorOf(shot) === undefined ? undefined : html` <span class="mark">failed</span>`);
@@ -136,23 +131,3 @@ function link(url: string): Html {
     ? html`<a class="address" href="${url}" rel="noreferrer noopener">${text}</a>`
     : html`<span class="address">${text}</span>`;
 }
-
-/** `2026-11-20 13:09:49`, with the exact time for programs. */
-const moment = (time: string | null | undefined): Html | undefined => instant(time, (iso) => `${iso.slice(0, 10)} ${iso.slice(11, 19)}`);
-
-/** `13:09:49`; the time since the first frame is shown next to it. */
-const clock = (time: string | null | undefined): Html | undefined => instant(time, (iso) => iso.slice(11, 19));
-
-function instant(time: string | null | undefined, show: (iso: string) => string): Html | undefined {
-  const milliseconds = Date.parse(time ?? '');
-  if (!Number.isFinite(milliseconds)) return undefined;
-  const iso = new Date(milliseconds).toISOString();
-  return html`<time datetime="${iso}" title="${iso}">${show(iso)}</time>`;
-}
-
-function between(start: string | null | undefined, end: string | null | undefined): string | undefined {
-  const milliseconds = Date.parse(end ?? '') - Date.parse(start ?? '');
-  return Number.isFinite(milliseconds) && milliseconds >= 0 ? formatDuration(milliseconds) : undefined;
-}
-
-const statusClass = (status: string): string => (['completed', 'failed', 'interrupted'].includes(status) ? status : 'going');
