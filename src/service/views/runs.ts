@@ -1,8 +1,16 @@
 /** Runs, messages, and human requests, as the interface returns them. */
-import type { EvaluationSummary, HumanQuestion, HumanRequest, RecordedHumanRequest, Run, RunListItem, RunMessage } from '../../interface/types.ts';
+import type {
+  EvaluationSummary,
+  HumanQuestion,
+  HumanRequest,
+  RecordedHumanRequest,
+  Run,
+  RunListItem,
+  RunMessage,
+} from '../../interface/types.ts';
 import type { EvaluationStatus, HumanRequestRow, MessageRow, RunRow } from '../store/database/schema.ts';
-import type { ListedRun } from '../store/runs/run-list.ts';
 import type { RecordedRequest } from '../store/runs/human-requests.ts';
+import type { ListedRun } from '../store/runs/run-list.ts';
 import { summaryView } from './evaluations.ts';
 
 /** The columns that every form of a run needs. */
