@@ -296,6 +296,8 @@ describe('answers', () => {
     });
     expect(answeredRequest.response).toBe('Acme, Inc');
     await service.until(run.id, 'completed');
+    const { human_requests: requests } = await service.ok('listRunHumanRequests', { params: { run_id: run.id } });
+    expect(requests).toMatchObject([{ id: answeredRequest.id, status: 'answered', response: 'Acme, Inc' }]);
   });
 });
 
