@@ -1,5 +1,5 @@
 /**
- * Results for programs: json, ndjson, yaml, csv and id, with --fields and --jq; and a plain table of all fields. A list is
+ * Results for programs: json, ndjson, yaml, csv and id, with --fields, --jq and --template; and a plain table of all fields. A list is
  * `{"data": [...], "total", "limit", "offset"}` or a bare array. Off a terminal the text is exact; on a terminal,
  * control characters are made harmless.
  */
@@ -11,6 +11,7 @@ import { checkFields, parseFields, selectFields, valueAt } from './fields.ts';
 import { runJq } from './jq.ts';
 import { escapeJson, sanitize, sanitizeLine } from './sanitize.ts';
 import { renderTable } from './table.ts';
+import { renderTemplate } from './template.ts';
 
 export type OutputFormat = 'table' | 'json' | 'ndjson' | 'yaml' | 'csv' | 'id';
 
@@ -20,6 +21,8 @@ export interface RenderOptions {
   fields?: string | undefined;
   /** The value of --jq; its result is printed regardless of the format. */
   jq?: string | undefined;
+  /** The value of --template; each item is printed with it regardless of the format. */
+  template?: string | undefined;
   /** All fields that results of this kind can have, including those that no element of this result contains. */
   knownFields?: readonly string[] | undefined;
   /** The field that `-o id` prints; `id` when left out. */
@@ -29,10 +32,11 @@ export interface RenderOptions {
 
 /**
  * The text for `terminal.data()`, ending in a line feed unless it is empty.
- * @throws UsageError for an unknown field, a failing jq filter, or `-o id` of results without an ID.
+ * @throws UsageError for an unknown field, a failing jq filter or template, or `-o id` of results without an ID.
  */
 export async function renderData(data: unknown, options: RenderOptions): Promise<string> {
   const { format, view } = options;
+  if (options.template !== undefined) return safe(await renderTemplate(itemsOf(data), options.template, options.knownFields), view);
   const paths = options.fields === undefined ? undefined : parseFields(options.fields);
   if (paths) checkFields(itemsOf(data), paths, options.knownFields);
   if (options.jq !== undefined) return safe(await runJq(paths ? selectPaths(data, paths) : data, options.jq, view.tty), view);

@@ -3,8 +3,11 @@ import type { View } from '../../terminal/cell.ts';
 import type { Context } from './context.ts';
 
 /** Whether the result is for people rather than for programs. */
-export const forPeople = ({ format, flags }: Context): boolean =>
-  format === 'table' && flags.fields === undefined && flags.jq === undefined;
+export const forPeople = (context: Context): boolean => context.format === 'table' && !isShaped(context);
+
+/** Whether flags change the form of the result: then it is neither a table for people nor a stream of events. */
+export const isShaped = ({ flags }: Context): boolean =>
+  flags.fields !== undefined || flags.jq !== undefined || flags.template !== undefined;
 
 /** The view of stdout. */
 export async function viewOf({ terminal: { out }, clock }: Context): Promise<View> {

@@ -10,6 +10,7 @@ export const globalFlags = {
   json: flag('Same as --output json'),
   fields: text('a,b.c', 'Print only these fields of the result'),
   jq: text('EXPR', 'Filter the JSON result with a jq expression'),
+  template: text('TEXT', 'Print each row with a Liquid template'),
   color: choice(colorModes, 'When to use colour'),
   quiet: flag('Print only the result', { short: 'q' }),
   debug: flag('Trace requests on stderr, without secrets'),

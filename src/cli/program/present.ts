@@ -30,6 +30,7 @@ export async function presentResult(
         format: isRaw && format === 'table' ? 'json' : format,
         fields: flags.fields,
         jq: flags.jq,
+        template: flags.template,
         knownFields,
         view,
       }),
@@ -37,7 +38,8 @@ export async function presentResult(
   };
   if (result instanceof RowList) {
     if (isForPeople && output) return presentRows(context, output, result, view);
-    if ((format === 'ndjson' || format === 'id') && flags.jq === undefined) return streamRows(result, render);
+    const printsEachRow = flags.template !== undefined || format === 'ndjson' || format === 'id';
+    if (printsEachRow && flags.jq === undefined) return streamRows(result, render);
     return render(await result.collect());
   }
   if (isForPeople && result instanceof Count) return terminal.line(String(result.count));
@@ -80,7 +82,13 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
 
 /** Prints rows as they are read, so that memory does not grow with the list. */
 async function streamRows(list: RowList, render: (rows: readonly unknown[]) => Promise<void>): Promise<void> {
-  for await (const rows of list.batches) await render(rows);
+  let isEmpty = true;
+  for await (const rows of list.batches) {
+    isEmpty = false;
+    await render(rows);
+  }
+  // Reports fields that do not exist.
+  if (isEmpty) await render([]);
 }
 
 /** Prints an error to stderr and returns the exit code. Ctrl-C prints nothing, unless the outcome of a change is unknown. */

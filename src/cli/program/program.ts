@@ -230,6 +230,7 @@ class Program {
     const { context } = session;
     this.#format = context.format;
     try {
+      if (this.#flags.template !== undefined) await checkTemplateFlag(this.#flags);
       const input = await withoutGaps(context, command, { ...argumentValues(command, positional), ...values });
       const result = await command.run(context, input);
       await presentResult(context, command.output, result, await knownFields(context, command));
@@ -241,11 +242,19 @@ class Program {
   }
 }
 
-/** The fields that --fields may name: without them, an empty list would accept any name. Loaded only when they are needed. */
+/** The fields that --fields and --template may name: without them, an empty list would accept any name. Loaded only when they are needed. */
 async function knownFields({ flags }: Context, command: AnyCommand): Promise<readonly string[] | undefined> {
-  if (flags.fields === undefined || command.output?.kind === 'raw') return undefined;
+  if ((flags.fields === undefined && flags.template === undefined) || command.output?.kind === 'raw') return undefined;
   const { resultFields } = await import('./result-fields.ts');
   return Object.keys(resultFields(command)?.fields ?? {});
+}
+
+/** Checks --template before anything is changed. @throws UsageError */
+async function checkTemplateFlag({ template = '', jq, fields }: GlobalFlags): Promise<void> {
+  if (jq !== undefined || fields !== undefined)
+    throw new UsageError(`--template cannot be combined with ${jq === undefined ? '--fields' : '--jq'}.`, 'It prints what it names.');
+  const { parseTemplate } = await import('../../terminal/template.ts');
+  await parseTemplate(template);
 }
 
 /** Handles a failure: a dry run ends successfully, and an error may still have a result to print. */

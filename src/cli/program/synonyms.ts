@@ -306,7 +306,6 @@ export const flags: Readonly<Record<string, readonly string[]>> = {
   '--silent': ['--quiet'],
   '--tail': ['--last', '--limit'],
   '--team-id': ['--team'],
-  '--template': ['--jq'],
   '--text': ['--message'],
   '--trace': ['--debug'],
   '--url': ['--base-url'],

@@ -5,7 +5,7 @@ import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { readEnvironment } from '../../cli/input/agent-definition.ts';
 import { execOptions } from '../../cli/input/exec-options.ts';
 import { readAgentSecrets } from '../../cli/input/secret.ts';
-import { forPeople } from '../../cli/kit/audience.ts';
+import { forPeople, isShaped } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { checkTarget, saveContent } from '../../cli/kit/files.ts';
@@ -101,7 +101,7 @@ export default defineCommand({
 });
 
 /** Whether each result is printed as soon as it is known. */
-const streams = ({ format, flags }: Context): boolean => format === 'ndjson' && flags.fields === undefined && flags.jq === undefined;
+const streams = (context: Context): boolean => context.format === 'ndjson' && !isShaped(context);
 
 /** A service that somebody names would be ignored, and they should know. */
 function refuseServices({ flags }: Context): void {

@@ -2,7 +2,7 @@ import { parseDuration } from '../../base/duration.ts';
 import { UsageError } from '../../base/errors.ts';
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { type OnUnreadable, type PendingRequest, pendingRequests, type RequestFilter } from '../../cli/following/pending.ts';
-import { forPeople } from '../../cli/kit/audience.ts';
+import { forPeople, isShaped } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { choice, duration, flag, text, texts } from '../../cli/kit/flags.ts';
@@ -73,12 +73,12 @@ export default defineCommand({
     empty,
   }),
   async run(context, input) {
-    const { format, flags, terminal } = context;
+    const { format, terminal } = context;
     const plain = forPeople(context);
-    if (input.watch && !plain && (format !== 'ndjson' || flags.fields !== undefined || flags.jq !== undefined))
+    if (input.watch && !plain && (format !== 'ndjson' || isShaped(context)))
       throw new UsageError(
         '--watch prints a stream of events, which this output format does not support.',
-        'Use -o ndjson without --fields and --jq.',
+        'Use -o ndjson without --fields, --jq, and --template.',
       );
     if (!input.watch) requireWatch(input);
     const client = await context.client();

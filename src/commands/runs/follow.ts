@@ -6,6 +6,7 @@ import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
 import { runRequester } from '../../cli/following/requester.ts';
 import { type FollowOptions, responderHere } from '../../cli/following/responder.ts';
 import { outcomeError } from '../../cli/following/run-outcome.ts';
+import { forPeople } from '../../cli/kit/audience.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
 import type { ResolvedRun } from '../../cli/names/resolve-run.ts';
@@ -109,8 +110,7 @@ export function announce(context: Context, run: ResolvedRun): void {
 }
 
 /** Whether the run itself is printed to stdout as the result; the transcript then goes to stderr. */
-export const printsRun = ({ format, flags }: Context): boolean =>
-  format !== 'ndjson' && (format !== 'table' || flags.fields !== undefined || flags.jq !== undefined);
+export const printsRun = (context: Context): boolean => context.format !== 'ndjson' && !forPeople(context);
 
 /** A failure after the run has ended, with the run if it is printed. */
 export const failedAfter = (context: Context, run: Run, error: AopsError): AopsError =>

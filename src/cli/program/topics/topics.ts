@@ -30,6 +30,7 @@ export const topics: Readonly<Record<string, Topic>> = {
         rows: [
           ['--fields a,b.c', 'Show only these fields, in every format; the help of each command lists its fields'],
           ['--jq EXPR', 'Filter the JSON with jq, which is built in'],
+          ['--template TEXT', 'Print each row with a Liquid template; \\t is a tab and \\n a line feed'],
           ['-o id', 'Show only IDs, one per line'],
           ['-o ndjson', 'Show one JSON object per line: rows as they are read, events as they happen'],
           ['--color auto|always|never', 'Overrides NO_COLOR, which overrides FORCE_COLOR'],
@@ -43,6 +44,7 @@ export const topics: Readonly<Record<string, Topic>> = {
           'aops runs list --all -o csv > runs.csv',
           `aops runs list --jq '.data[] | select(.status == "failed") | .id'`,
           'aops agents list --all -o ndjson | head -1',
+          `aops runs list --template '{{ run_number }}\\t{{ status | upcase }}\\t{{ title }}'`,
         ],
       },
       'Text from a service or an agent never controls your terminal: control characters appear as `^[` or `\\u{202e}`.',
