@@ -1,5 +1,5 @@
 /**
- * Which value applies: flag beats environment beats profile beats setting beats default. Every value records where it
+ * Which value applies: flag beats environment beats .aops.toml beats profile beats setting beats default. Every value records where it
  * came from and what it shadows. `aops config explain` and `aops auth status` print exactly this.
  */
 import { parseDuration } from '../base/duration.ts';
@@ -7,6 +7,7 @@ import { AopsError, exitCodes } from '../base/errors.ts';
 import { normaliseBaseUrl } from './base-url.ts';
 import { type CredentialResolution, resolveCredential, type UsableCredential } from './credential.ts';
 import type { Environment } from './paths.ts';
+import type { Project, ProjectSettings } from './project.ts';
 import type { Origin, ResolvedValue, ValueSource } from './resolved.ts';
 import {
   type ColorMode,
@@ -41,6 +42,7 @@ export interface ResolvedConfig extends CredentialResolution {
   /** Normalised, without a trailing slash. */
   base_url: ResolvedValue<string | undefined>;
   team_id: ResolvedValue<string | undefined>;
+  agent: ResolvedValue<string | undefined>;
   output: ResolvedValue<OutputFormat>;
   color: ResolvedValue<ColorMode>;
   /** Milliseconds; undefined when each command uses its own limit. */
@@ -61,6 +63,8 @@ export interface ResolveInput {
   flags: ConfigFlags;
   env: Environment;
   store: ConfigStore;
+  /** The `.aops.toml` of the current directory, if any. */
+  project?: Project | undefined;
   /** For commands that create the profile they name: a missing profile counts as empty. */
   allowMissingProfile?: boolean;
 }
@@ -69,30 +73,33 @@ type Candidate = Origin & { value: SettingValue };
 
 /**
  * Resolves every setting and the credential. Problems with the credential do not throw; see `requireCredential`.
- * @throws AopsError `profile_not_found` (exit 3), `config_invalid`, or UsageError for an invalid value that applies.
+ * @throws AopsError `profile_not_found` (exit 3), `config_invalid`, the problem of `.aops.toml`, or UsageError for an invalid value that applies.
  */
-export function resolveConfig({ flags, env, store, allowMissingProfile = false }: ResolveInput): ResolvedConfig {
+export function resolveConfig({ flags, env, store, project, allowMissingProfile = false }: ResolveInput): ResolvedConfig {
+  if (project?.problem) throw project.problem;
   const settings = store.settings();
-  const pick = (key: SettingKey, flagValue: SettingValue | undefined, profileValue?: Candidate, flagName?: string) =>
+  const pick = (key: SettingKey, flagValue: SettingValue | undefined, between: readonly Candidate[] = [], flagName?: string) =>
     choose(key, [
       ...candidate(flagValue, 'flag', flagName ?? settingDefinition(key).flag ?? key),
       ...fromEnvironment(key, env),
-      ...(profileValue ? [profileValue] : []),
+      ...between,
       ...candidate(settings[key], 'setting', key === 'profile' ? 'current profile' : `setting ${key}`),
       ...candidate(settingDefinition(key).default, 'default', 'default'),
     ]);
 
-  const profileName = pick('profile', flags.profile) as ResolvedValue<string | undefined>;
+  const ofFile = (value: string | undefined): Candidate[] => candidate(value, 'project', project?.file ?? '');
+  const profileName = pick('profile', flags.profile, ofFile(project?.settings?.profile)) as ResolvedValue<string | undefined>;
+  const { team, agent } = settingsWith(profileName.value, project);
   const profile = findProfile(profileName, store, allowMissingProfile);
-  const ofProfile = (value: string | undefined): Candidate | undefined =>
-    profile && value !== undefined ? { source: 'profile', name: `profile ${profile.name}`, value } : undefined;
+  const ofProfile = (value: string | undefined): Candidate[] => candidate(value, 'profile', `profile ${profile?.name}`);
 
   const base_url = pick('base_url', flags.baseUrl, ofProfile(profile?.base_url)) as ResolvedValue<string | undefined>;
   return {
     profile: profileName,
     base_url,
-    team_id: pick('team_id', flags.team, ofProfile(profile?.team_id)) as ResolvedValue<string | undefined>,
-    output: (flags.json ? pick('output', 'json', undefined, '--json') : pick('output', flags.output)) as ResolvedValue<OutputFormat>,
+    team_id: pick('team_id', flags.team, [...ofFile(team), ...ofProfile(profile?.team_id)]) as ResolvedValue<string | undefined>,
+    agent: pick('agent', undefined, ofFile(agent)) as ResolvedValue<string | undefined>,
+    output: (flags.json ? pick('output', 'json', [], '--json') : pick('output', flags.output)) as ResolvedValue<OutputFormat>,
     color: pick('color', flags.color) as ResolvedValue<ColorMode>,
     timeout: milliseconds(pick('timeout', flags.timeout)),
     max_wait: milliseconds(pick('max_wait', flags.maxWait)) as ResolvedValue<number>,
@@ -135,6 +142,12 @@ export function requireTeam(config: ResolvedConfig): string {
     exit: exitCodes.usage,
     hint: 'Pass --team ID, set AOPS_TEAM_ID, or run `aops config set team_id ID`.',
   });
+}
+
+/** The settings of the file, without those that belong to another profile than the selected one: an ID of a team is unknown elsewhere. */
+function settingsWith(profile: string | undefined, project: Project | undefined): ProjectSettings {
+  const settings = project?.settings ?? {};
+  return settings.profile === undefined || settings.profile === profile ? settings : {};
 }
 
 function candidate(value: SettingValue | undefined, source: ValueSource, name: string): Candidate[] {

@@ -15,6 +15,7 @@ export type SettingKey =
   | 'profile'
   | 'base_url'
   | 'team_id'
+  | 'agent'
   | 'output'
   | 'color'
   | 'timeout'
@@ -42,6 +43,7 @@ export const settingDefinitions: readonly SettingDefinition[] = [
   { key: 'profile', type: 'text', environment: ['AOPS_PROFILE'], flag: '--profile', description: 'The profile to use.' },
   { key: 'base_url', type: 'url', environment: ['AOPS_BASE_URL'], flag: '--base-url', description: 'Address of the service.' },
   { key: 'team_id', type: 'text', environment: ['AOPS_TEAM_ID'], flag: '--team', description: 'The team that commands act on.' },
+  { key: 'agent', type: 'text', environment: ['AOPS_AGENT'], description: 'The agent that `runs start` uses unless --agent is passed.' },
   {
     key: 'output',
     type: 'choice',

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
 import type { RetryBudget } from '../../client/retry-budget.ts';
 import type { ConfigPaths, Environment } from '../../config/paths.ts';
+import type { Project } from '../../config/project.ts';
 import type { ResolvedConfig } from '../../config/resolve.ts';
 import type { OutputFormat } from '../../config/settings.ts';
 import type { ConfigStore } from '../../config/store.ts';
@@ -30,6 +31,8 @@ export interface Context {
   /** The retry budget of the whole command. */
   readonly retryBudget: RetryBudget;
   readonly store: ConfigStore;
+  /** The `.aops.toml` that was found for the current directory. */
+  readonly project: Project | undefined;
   /** How this process was started, for commands that start another one. */
   readonly launcher: {
     executable: string;

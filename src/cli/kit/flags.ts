@@ -65,6 +65,8 @@ export interface Option<Value = unknown> {
   readonly choices?: readonly string[];
   readonly complete?: CompletionSource;
   readonly pick?: PickSettings;
+  /** The setting that provides the value of a required option that was not passed. */
+  readonly setting?: 'agent';
   /** Whether it is left out of help, completion and the manual. */
   readonly hidden?: boolean;
   /** @throws UsageError naming the flag */
@@ -80,6 +82,7 @@ interface ArgumentSettings {
   check?: Check;
 }
 interface OptionSettings extends ArgumentSettings {
+  setting?: 'agent';
   short?: string;
   hidden?: boolean;
 }

@@ -1,5 +1,6 @@
 /** Missing required arguments and options: picked by the user on an interactive terminal, an error everywhere else. */
 import { CommanderError } from 'commander';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import type { Context } from '../kit/context.ts';
 import { type Arguments, flagName, type Options } from '../kit/flags.ts';
@@ -20,9 +21,9 @@ export async function withoutGaps(context: Context, command: AnyCommand, values:
   const isUnneeded = (unless: readonly string[] | undefined): boolean => unless?.every((key) => !completedValues[key]) !== true;
   for (const [key, option] of options)
     if ((option.required || !isUnneeded(option.pick?.unless)) && isMissing(key))
-      completedValues[key] = await pickArgument(context, command, option, undefined, () =>
-        missingOption(`${flagName(key)} <${option.metavar}>`),
-      );
+      completedValues[key] =
+        settingOf(context, option) ??
+        (await pickArgument(context, command, option, undefined, () => missingOption(`${flagName(key)} <${option.metavar}>`)));
   for (const [name, argument] of args) {
     const { required, pick, variadic, check } = argument;
     const isNeeded = required || !isUnneeded(pick?.unless);
@@ -38,6 +39,15 @@ export async function withoutGaps(context: Context, command: AnyCommand, values:
     completedValues[name] = variadic ? [checkedValue] : checkedValue;
   }
   return completedValues;
+}
+
+/** The value that a setting provides. A person should see which one a file selected. */
+function settingOf(context: Context, { setting }: Options[string]): string | undefined {
+  if (setting === undefined) return undefined;
+  const { value, source, name } = context.config()[setting];
+  if (value !== undefined && source === 'project')
+    context.terminal.note(`Using the ${setting} "${sanitizeLine(value)}" from ${sanitizeLine(name)}.`);
+  return value;
 }
 
 async function pickArgument(

@@ -7,6 +7,7 @@ import { exitCodes, UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import type { OutputFormat } from '../../config/settings.ts';
 import { outputFailure, Terminal } from '../../terminal/streams.ts';
+import { parseTemplate } from '../../terminal/template.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import type { Context } from '../kit/context.ts';
 import { type ChangeFlags, type GlobalFlags, globalFlags } from '../kit/global-flags.ts';
@@ -29,7 +30,7 @@ import { withoutGaps } from './missing.ts';
 import { overviewText } from './overview.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
-import { Session } from './session.ts';
+import { projectOf, Session } from './session.ts';
 
 /** Runs the command line of `host` with the commands of `tree`, and resolves to the exit code. */
 export async function runProgram(host: Host, tree: Entries): Promise<number> {
@@ -226,7 +227,7 @@ class Program {
   async #invoke(command: AnyCommand, positional: unknown[], options: Record<string, unknown>): Promise<void> {
     const values = optionValues(optionsOf(command), options);
     if (command.mutates) this.#flags = { ...this.#flags, ...(values as ChangeFlags) };
-    const session = new Session(this.#host, this.#terminal, this.#flags, this.#tree);
+    const session = new Session(this.#host, this.#terminal, this.#flags, this.#tree, await projectOf(this.#host));
     const { context } = session;
     this.#format = context.format;
     try {
@@ -253,7 +254,6 @@ async function knownFields({ flags }: Context, command: AnyCommand): Promise<rea
 async function checkTemplateFlag({ template = '', jq, fields }: GlobalFlags): Promise<void> {
   if (jq !== undefined || fields !== undefined)
     throw new UsageError(`--template cannot be combined with ${jq === undefined ? '--fields' : '--jq'}.`, 'It prints what it names.');
-  const { parseTemplate } = await import('../../terminal/template.ts');
   await parseTemplate(template);
 }
 

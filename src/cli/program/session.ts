@@ -6,12 +6,15 @@ import { parseDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { RetryBudget } from '../../client/retry-budget.ts';
-import { configPaths } from '../../config/paths.ts';
+import { type ConfigPaths, configPaths } from '../../config/paths.ts';
+import type { Project } from '../../config/project.ts';
+import { findProjectFile } from '../../config/project-file.ts';
 import { type ResolvedConfig, requireTeam, resolveConfig } from '../../config/resolve.ts';
 import type { ColorMode, OutputFormat, SettingKey, SettingValue } from '../../config/settings.ts';
 import { ConfigStore } from '../../config/store.ts';
 import { Drafts } from '../../terminal/prompting/drafts.ts';
 import { createPrompter } from '../../terminal/prompts.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import type { Context } from '../kit/context.ts';
 import type { ChangeFlags, GlobalFlags } from '../kit/global-flags.ts';
@@ -26,16 +29,18 @@ export class Session {
   #client: Promise<Client> | undefined;
   #config: ResolvedConfig | undefined;
 
-  constructor(host: Host, terminal: Terminal, flags: GlobalFlags & ChangeFlags, commands: Entries) {
+  constructor(host: Host, terminal: Terminal, flags: GlobalFlags & ChangeFlags, commands: Entries, project?: Project) {
     this.#host = host;
-    const paths = configPaths(host.env, host.env.HOME ?? os.homedir(), host.platform, host.cwd());
+    const paths = pathsOf(host);
     const store = new ConfigStore(paths.config);
     const drafts = new Drafts(path.join(paths.data, 'unsent'), systemClock);
     const config: Context['config'] = (options) => {
+      if (this.#config === undefined) reportUntrusted(terminal, project);
       this.#config ??= resolveConfig({
         flags: { ...flags, input: !flags.noInput },
         env: host.env,
         store,
+        project,
         allowMissingProfile: options?.newProfile ?? false,
       });
       return this.#config;
@@ -56,6 +61,7 @@ export class Session {
       deadline: limit === undefined ? undefined : steadyTime(systemClock) + limit,
       retryBudget: new RetryBudget(),
       store,
+      project,
       launcher: {
         executable: host.execPath,
         script: host.argv[1] ?? '',
@@ -132,6 +138,25 @@ export class Session {
       () => undefined,
     );
   }
+}
+
+const homeOf = ({ env }: Host): string => env.HOME ?? os.homedir();
+
+const pathsOf = (host: Host): ConfigPaths => configPaths(host.env, homeOf(host), host.platform, host.cwd());
+
+/** The `.aops.toml` that applies to the current directory. Almost no directory has one, so the code that reads it is loaded on demand. */
+export async function projectOf(host: Host): Promise<Project | undefined> {
+  const file = findProjectFile(host.cwd(), homeOf(host));
+  if (file === undefined) return undefined;
+  const { readProject } = await import('../../config/project.ts');
+  return readProject(file, pathsOf(host).config);
+}
+
+/** Tells people, but not scripts, that a file is ignored. */
+function reportUntrusted(terminal: Terminal, project: Project | undefined): void {
+  if (project?.untrusted === undefined || !terminal.err.isTTY) return;
+  const reason = project.untrusted === 'new' ? 'you have not trusted it' : 'it has changed since you trusted it';
+  terminal.note(`${sanitizeLine(project.file)} is ignored, because ${reason}. Read the file, then run \`aops config trust\` to use it.`);
 }
 
 /** A stored setting. A broken file is reported only when it is needed, so that commands that repair it still work. */

@@ -13,7 +13,17 @@ import { flags, flagsOf, generalMeanings, meaningsByGroup, readingWords } from '
 
 /** Commands that change this machine or its stored data. Commands that change the service are marked in their definitions. */
 export const localChanges: ReadonlySet<string> = new Set([
-  ...['auth login', 'auth logout', 'config set', 'local down', 'local reset', 'local restore', 'local up'],
+  ...[
+    'auth login',
+    'auth logout',
+    'config set',
+    'config trust',
+    'config untrust',
+    'local down',
+    'local reset',
+    'local restore',
+    'local up',
+  ],
   ...['profiles rename', 'profiles use', 'serve'],
 ]);
 

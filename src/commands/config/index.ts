@@ -7,5 +7,7 @@ export const config = defineGroup({
     set: () => import('./set.ts'),
     list: () => import('./list.ts'),
     explain: () => import('./explain.ts'),
+    trust: () => import('./trust.ts'),
+    untrust: () => import('./untrust.ts'),
   },
 });

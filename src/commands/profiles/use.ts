@@ -11,6 +11,9 @@ export default defineCommand({
   output: textOutput<{ name: string; base_url: string }>(({ name, base_url }) => `Using profile "${name}" (${base_url}).`),
   async run(context, input) {
     await context.store.useProfile(input.name);
+    const { project } = context;
+    const here = project?.settings?.profile;
+    if (here !== undefined && here !== input.name) context.terminal.note(`In this directory, ${project?.file} still selects "${here}".`);
     return context.store.profile(input.name);
   },
 });

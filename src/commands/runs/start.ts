@@ -21,7 +21,11 @@ import { repositoriesNotOffered, repositorySource, uncommittedNote } from './rep
 import { contractNames } from './service-contract.ts';
 
 const options = {
-  agent: text('ID|NAME', 'The agent to run', { complete: 'agents', pick: { unless: ['from'] } }),
+  agent: text('ID|NAME', 'The agent to run (default: the setting agent)', {
+    complete: 'agents',
+    pick: { unless: ['from'] },
+    setting: 'agent',
+  }),
   message: text(
     'TEXT',
     'Message to the agent; @FILE reads it from a file, - from standard input. With --from, a template over the columns',
