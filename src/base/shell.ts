@@ -11,9 +11,10 @@ const operators = /[|&;<>()\n]/;
 
 /**
  * Splits a command into words like a POSIX shell (POSIX.1-2017, 2.2), without expanding anything.
+ * @param placeholders whether `$1` to `$9` are part of a word, for the caller to replace
  * @throws Error for a command that only a shell can execute; its message completes "The command ..."
  */
-export function splitWords(command: string): string[] {
+export function splitWords(command: string, { placeholders = false } = {}): string[] {
   const words: string[] = [];
   let word: string | undefined;
   let quote: string | undefined;
@@ -27,6 +28,8 @@ export function splitWords(command: string): string[] {
       if (next === undefined) throw new Error('ends with a backslash');
       // In double quotes, a backslash escapes only these characters.
       word = (word ?? '') + (quote === undefined || '$`"\\'.includes(next) ? next : `\\${next}`);
+    } else if (placeholders && quote !== "'" && /^\$[1-9]/.test(command.slice(index, index + 2))) {
+      word = (word ?? '') + character;
     } else if (character === '$' || character === '`') {
       throw new Error(`contains ${character}, which only a shell expands; put it in single quotes if you mean the character`);
     } else if (quote === '"') {

@@ -3,12 +3,14 @@
 import type { Group } from '../cli/kit/command.ts';
 import type { Leaf } from '../cli/kit/tree.ts';
 import { agents } from './agents/index.ts';
+import { alias } from './alias/index.ts';
 import { artifacts } from './artifacts/index.ts';
 import { auth } from './auth/index.ts';
 import { billing } from './billing/index.ts';
 import { cases } from './cases/index.ts';
 import { config } from './config/index.ts';
 import { connections } from './connections/index.ts';
+import { extensions } from './extensions/index.ts';
 import { local } from './local/index.ts';
 import { mcp } from './mcp/index.ts';
 import { plugins } from './plugins/index.ts';
@@ -43,6 +45,8 @@ const sections: Readonly<Record<string, Readonly<Record<string, Group | Leaf>>>>
     api: { summary: 'Send an authenticated request to the service', load: () => import('./api/api.ts') },
   },
   Scripting: {
+    alias,
+    extensions,
     commands: { summary: 'Describe every command for programs', load: () => import('./about/commands.ts') },
     completion: { summary: 'Print a shell completion script', load: () => import('./completion/completion.ts') },
     __complete: { summary: 'Complete a command line', load: () => import('./completion/complete.ts'), hidden: true },

@@ -8,8 +8,8 @@ import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { readFailure } from '../base/read-failure.ts';
-import { readJsonFile, updateJsonFile } from './files.ts';
 import { checkProfileName, parseSetting, settingDefinition } from './settings.ts';
+import type { ConfigStore } from './store.ts';
 
 /** The keys of the file. */
 const keys = ['profile', 'team', 'agent'] as const;
@@ -30,10 +30,10 @@ export interface Project {
 const maxBytes = 64 * 1024;
 
 /** Reads the file as far as the user trusts it. Never throws. */
-export async function readProject(file: string, configDirectory: string): Promise<Project> {
+export async function readProject(file: string, store: ConfigStore): Promise<Project> {
   try {
     const { identity, text, hash } = readContent(file);
-    const trustedHash = readJsonFile(trustFile(configDirectory), () => undefined)?.[identity];
+    const trustedHash = store.trustedHash(identity);
     if (trustedHash !== hash) return { file, untrusted: trustedHash === undefined ? 'new' : 'changed' };
     return { file, settings: await parseProject(file, text) };
   } catch (error) {
@@ -43,30 +43,20 @@ export async function readProject(file: string, configDirectory: string): Promis
 }
 
 /** Trusts the file with its current content, and returns its settings. @throws UsageError for a file with mistakes */
-export async function trustProject(file: string, configDirectory: string): Promise<ProjectSettings> {
+export async function trustProject(file: string, store: ConfigStore): Promise<ProjectSettings> {
   const { identity, text, hash } = readContent(file);
   const settings = await parseProject(file, text);
-  await updateJsonFile(
-    trustFile(configDirectory),
-    (trusted) => ({ ...trusted, [identity]: hash }),
-    () => undefined,
-  );
+  await store.setTrustedHash(identity, hash);
   return settings;
 }
 
 /** Stops trusting the file, which may no longer exist. Resolves to whether it was trusted. */
-export async function untrustProject(file: string, configDirectory: string): Promise<boolean> {
+export async function untrustProject(file: string, store: ConfigStore): Promise<boolean> {
   const identity = identityOf(file);
-  if (readJsonFile(trustFile(configDirectory), () => undefined)?.[identity] === undefined) return false;
-  await updateJsonFile(
-    trustFile(configDirectory),
-    ({ [identity]: _, ...trusted }) => trusted,
-    () => undefined,
-  );
+  if (store.trustedHash(identity) === undefined) return false;
+  await store.setTrustedHash(identity, undefined);
   return true;
 }
-
-const trustFile = (configDirectory: string): string => path.join(configDirectory, 'trusted.json');
 
 /** The path by which the file is trusted: the same for every link that leads to it. */
 function identityOf(file: string): string {

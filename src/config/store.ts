@@ -156,6 +156,37 @@ export class ConfigStore {
     return true;
   }
 
+  /** The hash of the content with which the user trusts a file; undefined if they do not. */
+  trustedHash(file: string): string | undefined {
+    const hash = readJsonFile(this.#trustFile, (message) => this.warnings.push(message))?.[file];
+    return typeof hash === 'string' ? hash : undefined;
+  }
+
+  /** Trusts a file with this content, or with undefined no longer. */
+  async setTrustedHash(file: string, hash: string | undefined): Promise<void> {
+    await this.#update(this.#trustFile, (trusted) => (hash === undefined ? omit(trusted, file) : { ...trusted, [file]: hash }));
+  }
+
+  get #trustFile(): string {
+    return path.join(this.directory, 'trusted.json');
+  }
+
+  /** The user's aliases: what each one stands for, by name. Entries of the wrong type are left out. */
+  aliases(): Record<string, string> {
+    const entries = Object.entries(objectOr(this.#readConfig().aliases));
+    return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  }
+
+  /** Adds or replaces an alias. The caller checks the name. */
+  async setAlias(name: string, expansion: string): Promise<void> {
+    await this.#updateConfig((config) => ({ ...config, aliases: { ...objectOr(config.aliases), [name]: expansion } }));
+  }
+
+  /** Removes an alias. */
+  async removeAlias(name: string): Promise<void> {
+    await this.#updateConfig((config) => ({ ...config, aliases: omit(objectOr(config.aliases), name) }));
+  }
+
   /** The stored value of a setting; `profile` is the current profile. @throws UsageError `setting_unknown`. */
   setting(key: string): SettingValue | undefined {
     return this.settings()[settingDefinition(key).key];

@@ -17,18 +17,18 @@ const read = (file: string): Promise<string> => readFile(path.join(folder, file)
 
 describe('agents init', () => {
   it('needs neither a service nor a profile, and names the agent after its folder', async () => {
-    const result = await init("it's mine", '--template', 'script');
+    const result = await init("it's mine", '--kind', 'script');
     expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(result.stdout).toContain(`Next:\n  cd 'it'\\''s mine'\n  aops agents test\n`);
     expect(parse(await read("it's mine/agent.test.yaml"))).toMatchObject({ agent: { name: "it's mine" } });
-    const json = (await init('other', '--template', 'script', '--name', 'payer', '--json')).json<{ name: string; written: string[] }>();
+    const json = (await init('other', '--kind', 'script', '--name', 'payer', '--json')).json<{ name: string; written: string[] }>();
     expect(json).toMatchObject({ name: 'payer', written: ['procedure.yaml', 'agent.test.yaml', 'README.md'], unchanged: [] });
   });
 
   it('writes the definition of an agent of the registry, and of any command', async () => {
     expect((await init('a', '--acp', 'claude-acp')).code).toBe(0);
     expect(parse(await read('a/agent.yaml'))).toEqual({ version: 1, acp: 'claude', secrets: ['ANTHROPIC_API_KEY'] });
-    expect((await init('b', '--template', 'repository', '--acp-command', `node 'a b.js' --acp`)).code).toBe(0);
+    expect((await init('b', '--kind', 'repository', '--acp-command', `node 'a b.js' --acp`)).code).toBe(0);
     expect(parse(await read('b/agent.yaml'))).toEqual({ version: 1, command: ['node', 'a b.js', '--acp'] });
     expect(await read('b/README.md')).not.toContain('--secret');
   });
@@ -36,25 +36,25 @@ describe('agents init', () => {
   it('overwrites nothing without a confirmation, and names the files', async () => {
     await mkdir(path.join(folder, 'a'));
     await writeFile(path.join(folder, 'a/README.md'), 'Mine\n');
-    const refusal = await init('a', '--template', 'script');
+    const refusal = await init('a', '--kind', 'script');
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toContain(`Overwrite README.md in ${path.join(folder, 'a')}?`);
     expect(existsSync(path.join(folder, 'a/procedure.yaml'))).toBe(false);
-    expect((await init('a', '--template', 'script', '--yes')).code).toBe(0);
+    expect((await init('a', '--kind', 'script', '--yes')).code).toBe(0);
     expect(await read('a/README.md')).toMatch(/^# a\n/);
-    const repeated = (await init('a', '--template', 'script', '--json')).json();
+    const repeated = (await init('a', '--kind', 'script', '--json')).json();
     expect(repeated).toMatchObject({ written: [], unchanged: ['procedure.yaml', 'agent.test.yaml', 'README.md'] });
   });
 
   it.each([
-    [[], '--template is missing.'],
-    [['--template', 'acp'], 'The template needs a program.'],
-    [['--template', 'scrip'], 'Did you mean script?'],
-    [['--template', 'script', '--acp', 'claude'], 'need --template acp or repository'],
+    [[], '--kind is missing.'],
+    [['--kind', 'acp'], 'The template needs a program.'],
+    [['--kind', 'scrip'], 'Did you mean script?'],
+    [['--kind', 'script', '--acp', 'claude'], 'need --kind acp or repository'],
     [['--acp', 'claud'], 'Did you mean claude?'],
     [['--acp', 'claude', '--acp-command', 'x'], 'cannot be combined'],
     [['--acp-command', 'a | b'], 'which only a shell understands'],
-    [['file.txt', '--template', 'script'], 'file.txt'],
+    [['file.txt', '--kind', 'script'], 'file.txt'],
   ])('rejects %j', async (argv, message) => {
     await writeFile(path.join(folder, 'file.txt'), '');
     const result = await init(...argv);

@@ -50,6 +50,9 @@ const tree: Entries = {
 
 const run = (...argv: string[]): Promise<CliResult> => runCli(argv, { env, tree });
 
+/** A context without aliases and extensions. */
+const noUserCommands = { env: {}, launcher: { platform: 'linux' }, store: { aliases: () => ({}) } } as unknown as Context;
+
 describe('a command in a group within a group', () => {
   it('runs with global flags anywhere, and loads no other command', async () => {
     loadedNames.length = 0;
@@ -97,7 +100,7 @@ describe('a command in a group within a group', () => {
 
   it('is completed word by word', async () => {
     const offers = async (...words: string[]): Promise<string[]> =>
-      (await candidates({} as Context, tree, words.slice(0, -1), words.at(-1) ?? '')).words.map(([word]) => word);
+      (await candidates(noUserCommands, tree, words.slice(0, -1), words.at(-1) ?? '')).words.map(([word]) => word);
     expect(await offers('')).toEqual(['hooks']);
     expect(await offers('hooks', '')).toEqual(['get', 'secret']);
     expect(await offers('--profile', 'p', 'hooks', 'secret', '')).toEqual(['show', 'rotate', 'deep']);

@@ -47,7 +47,7 @@ const templates: [string, Missing, string[], Record<string, RegExp>][] = [
   ],
 ];
 
-describe('agents init --template', () => {
+describe('agents init --kind', () => {
   for (const [template, missing, flags, outputs] of templates)
     itNeeding(missing, `${template} writes an agent whose README works`, async () => {
       const folder = path.join(machine.folder, 'an agent');
@@ -55,7 +55,7 @@ describe('agents init --template', () => {
         'agents',
         'init',
         folder,
-        '--template',
+        '--kind',
         template,
         ...flags,
       );
@@ -82,7 +82,7 @@ describe('agents init --template', () => {
     expect(await screen.exit).toBe(2);
     expect(await machine.read('README.md')).toBe('Mine\n');
     expect(existsSync(path.join(machine.folder, 'procedure.yaml'))).toBe(false);
-    const second = machine.terminal('agents', 'init', 'sub', '--template', 'acp');
+    const second = machine.terminal('agents', 'init', 'sub', '--kind', 'acp');
     await second.asks('Which program?');
     second.type('gemini', keys.enter);
     await second.shows('aops agents test --secret GEMINI_API_KEY');

@@ -21,7 +21,7 @@ export type RemoteSource =
   | 'memory';
 
 /** The source of values for shell completion of an argument or option. */
-export type CompletionSource = RemoteSource | 'cases' | 'profiles' | 'settings' | 'shells' | 'events' | 'files' | 'directories';
+export type CompletionSource = RemoteSource | 'cases' | 'profiles' | 'settings' | 'aliases' | 'shells' | 'events' | 'files' | 'directories';
 
 /** The runs to which a command applies. */
 export type PickedRuns = 'waiting' | 'active';

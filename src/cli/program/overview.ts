@@ -1,5 +1,7 @@
 /** The output of `aops --help`: where to start, the commands by section, and the global flags. */
 import type { Help, Command as Parser } from 'commander';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
+import type { UserCommandList } from './user-commands/resolve.ts';
 
 const start = [
   ['aops local up', 'start a service of your own, on this machine'],
@@ -13,7 +15,7 @@ Topics: \`aops help environment\`, \`exit-codes\`, \`formatting\`,
 `;
 
 /** The overview of the first level. Each list has its own column width, because flags are longer than command names. */
-export function overviewText(root: Parser, helper: Help): string {
+export function overviewText(root: Parser, helper: Help, { aliases, extensions }: UserCommandList): string {
   const list = (title: string, items: readonly (readonly [string, string])[], width: number): string => {
     const lines = items.map(([term, text]) => helper.formatItem(term, width, text, helper));
     return helper.formatItemList(title, lines, helper).join('\n');
@@ -34,9 +36,13 @@ export function overviewText(root: Parser, helper: Help): string {
         wordWidth,
       ),
     ),
+    ...(aliases.length === 0 ? [] : [list('Your aliases:', aliases.map(asLine), maxLength(aliases))]),
+    ...(extensions.length === 0 ? [] : [list('Extensions:', extensions.map(asLine), maxLength(extensions))]),
     list('Global flags:', [...flags, version], maxLength(flags)),
     more,
   ].join('\n');
 }
+
+const asLine = ([name, text]: readonly [string, string]): [string, string] => [name, sanitizeLine(text)];
 
 const maxLength = (items: readonly (readonly [string, string])[]): number => Math.max(...items.map(([term]) => term.length));

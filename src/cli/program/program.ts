@@ -31,18 +31,34 @@ import { overviewText } from './overview.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
 import { projectOf, Session } from './session.ts';
+import { firstWordIndex } from './user-commands/first-word.ts';
+import type { UserCommandList } from './user-commands/resolve.ts';
 
 /** Runs the command line of `host` with the commands of `tree`, and resolves to the exit code. */
 export async function runProgram(host: Host, tree: Entries): Promise<number> {
   const terminal = terminalOf(host);
-  const program = new Program(host, terminal, tree);
   const args = host.argv.slice(2);
-  const topic = await showTopic(terminal, args, tree).catch((error: unknown) =>
-    presentError(terminal, error, { json: false, debug: false }),
+  const exit = await runArguments(host, terminal, tree, args).catch((error: unknown) =>
+    presentError(terminal, error, { json: args.includes('--json'), debug: false }),
   );
-  const exit = topic ?? (await program.run(helpWords(args, tree)));
   await terminal.flush();
   return exit;
+}
+
+/** Shows a topic of the help, or runs an alias, an extension, or a command. */
+async function runArguments(host: Host, terminal: Terminal, tree: Entries, args: string[]): Promise<number> {
+  const topic = await showTopic(host, terminal, args, tree);
+  if (topic !== undefined) return topic;
+  const program = new Program(host, terminal, tree);
+  const words = helpWords(args, tree);
+  const index = firstWordIndex(words);
+  const word = index === undefined ? undefined : words[index];
+  if (word === undefined || entryOf(tree, word) !== undefined) return program.run(words);
+  const { resolveUserCommand } = await import('./user-commands/resolve.ts');
+  const command = await resolveUserCommand(host, tree, words);
+  if (command === undefined) return program.run(words);
+  if ('program' in command) return (await import('./user-commands/run-external.ts')).runExternal(host, command.program);
+  return program.run([...command.args]);
 }
 
 /** Returns the exit code for output that could not be written, and reports the error unless the reader closed the pipe. */
@@ -66,8 +82,8 @@ function terminalOf(host: Host): Terminal {
   });
 }
 
-/** Shows a topic such as `aops help scripting`, unless a command has that name. Returns the exit code, or undefined when it is not a topic. */
-async function showTopic(terminal: Terminal, args: string[], tree: Entries): Promise<number | undefined> {
+/** Shows a topic such as `aops help scripting` or what an alias stands for, unless a command has that name. Returns the exit code, or undefined when it is not a topic. */
+async function showTopic(host: Host, terminal: Terminal, args: string[], tree: Entries): Promise<number | undefined> {
   const [help, word = '', ...more] = args;
   if (help !== 'help' || word === '' || more.length > 0 || entryOf(tree, word)) return undefined;
   const { topics, topicText } = await import('./topics/topics.ts');
@@ -77,6 +93,14 @@ async function showTopic(terminal: Terminal, args: string[], tree: Entries): Pro
     return exitCodes.done;
   }
   if (word.startsWith('-')) return undefined;
+  const { userCommandsOf } = await import('./user-commands/resolve.ts');
+  const { aliases, extensions } = await userCommandsOf(host, tree);
+  const alias = aliases.find(([name]) => name === word);
+  if (alias) {
+    await terminal.line(`aops ${word} is an alias for: ${alias[1]}`);
+    return exitCodes.done;
+  }
+  if (extensions.some(([name]) => name === word)) return undefined;
   const similar = nearest(word, [...Object.keys(topics), ...Object.keys(tree)]);
   const { suggestedCommands, suggestion } = await import('./suggest.ts');
   const suggestions = similar === undefined ? await suggestedCommands({ tree, path: [], word, rest: [] }) : [`help ${similar}`];
@@ -93,6 +117,8 @@ function helpWords(args: string[], tree: Entries): string[] {
   return [...args.slice(0, helpIndex), ...args.slice(helpIndex + 1), '--help'];
 }
 
+const noUserCommands: UserCommandList = { aliases: [], extensions: [] };
+
 class Program {
   readonly #host: Host;
   readonly #terminal: Terminal;
@@ -102,6 +128,8 @@ class Program {
   #flags: GlobalFlags & ChangeFlags;
   #format: OutputFormat = 'table';
   #wantsHelp = false;
+  /** The user's own commands, once the overview needs them. */
+  #userCommands: UserCommandList = noUserCommands;
   /** The command that was called, if the words lead to one. */
   #command: AnyCommand | undefined;
 
@@ -156,8 +184,7 @@ class Program {
   async #fill(parser: Parser, entries: Entries, words: readonly string[], path: string[]): Promise<Parser> {
     const [word = '', ...rest] = words;
     const chosenName = nameOf(entries, word);
-    if (chosenName === undefined && word !== '')
-      throw await (await import('./usage-error.ts')).unknownCommand({ tree: this.#tree, path, word, rest });
+    if (chosenName === undefined && word !== '') throw await this.#unknownCommand(path, word, rest);
     if (chosenName !== undefined) path.push(chosenName);
     for (const [name, entry] of namedEntries(entries)) {
       const child =
@@ -166,7 +193,21 @@ class Program {
       const section = sectionOf(entry);
       parser.addCommand(section === undefined ? child : child.helpGroup(`${section}:`), { hidden: isHidden(entry) });
     }
+    if (word === '' && path.length === 0) this.#userCommands = await this.#readUserCommands();
     return word === '' ? parser.action(() => parser.help()) : parser;
+  }
+
+  async #unknownCommand(path: readonly string[], word: string, rest: readonly string[]): Promise<UsageError> {
+    const { unknownCommand } = await import('./usage-error.ts');
+    const { aliases, extensions } = path.length === 0 ? await this.#readUserCommands() : noUserCommands;
+    return unknownCommand(
+      { tree: this.#tree, path, word, rest },
+      [...aliases, ...extensions].map(([name]) => name),
+    );
+  }
+
+  async #readUserCommands(): Promise<UserCommandList> {
+    return (await import('./user-commands/resolve.ts')).userCommandsOf(this.#host, this.#tree);
   }
 
   async #selectedParser(entries: Entries, name: string, words: readonly string[], path: string[]): Promise<Parser> {
@@ -191,7 +232,9 @@ class Program {
   #newRoot(): Parser {
     const root = this.#withoutOutput(newParser('aops', 'Operate AI agents and their runs.'));
     addOptions(root, globalFlags);
-    return root.usage('[flags] <group> <command>').configureHelp({ ...root.configureHelp(), formatHelp: overviewText });
+    return root
+      .usage('[flags] <group> <command>')
+      .configureHelp({ ...root.configureHelp(), formatHelp: (parser, helper) => overviewText(parser, helper, this.#userCommands) });
   }
 
   #leaf(name: string, command: AnyCommand, help?: CommandHelp): Parser {

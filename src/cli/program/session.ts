@@ -142,14 +142,15 @@ export class Session {
 
 const homeOf = ({ env }: Host): string => env.HOME ?? os.homedir();
 
-const pathsOf = (host: Host): ConfigPaths => configPaths(host.env, homeOf(host), host.platform, host.cwd());
+/** The folders of this user. */
+export const pathsOf = (host: Host): ConfigPaths => configPaths(host.env, homeOf(host), host.platform, host.cwd());
 
 /** The `.aops.toml` that applies to the current directory. Almost no directory has one, so the code that reads it is loaded on demand. */
 export async function projectOf(host: Host): Promise<Project | undefined> {
   const file = findProjectFile(host.cwd(), homeOf(host));
   if (file === undefined) return undefined;
   const { readProject } = await import('../../config/project.ts');
-  return readProject(file, pathsOf(host).config);
+  return readProject(file, new ConfigStore(pathsOf(host).config));
 }
 
 /** Tells people, but not scripts, that a file is ignored. */

@@ -13,6 +13,7 @@ import { flags, flagsOf, generalMeanings, meaningsByGroup, readingWords } from '
 
 /** Commands that change this machine or its stored data. Commands that change the service are marked in their definitions. */
 export const localChanges: ReadonlySet<string> = new Set([
+  ...['alias delete', 'alias set'],
   ...[
     'auth login',
     'auth logout',

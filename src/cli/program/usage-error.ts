@@ -1,14 +1,19 @@
 /** Errors for invalid command lines, which suggest what was probably meant. Loaded only when there is one. */
 import { UsageError } from '../../base/errors.ts';
+import { nearest } from '../../base/nearest.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import { type Arguments, flagName } from '../kit/flags.ts';
 import { argumentWord } from './parser.ts';
 import { suggestedCommands, suggestedFlag, suggestion, type UnknownWord } from './suggest.ts';
 
-/** The error for an unknown command. */
-export async function unknownCommand(unknownWord: UnknownWord): Promise<UsageError> {
+/**
+ * The error for an unknown command.
+ * @param userCommands names of aliases and extensions, which may also be meant
+ */
+export async function unknownCommand(unknownWord: UnknownWord, userCommands: readonly string[] = []): Promise<UsageError> {
   const help = `See \`${['aops', ...unknownWord.path].join(' ')} --help\`.`;
-  const hint = suggestion(await suggestedCommands(unknownWord));
+  const similar = nearest(unknownWord.word, userCommands);
+  const hint = suggestion([...(similar === undefined ? [] : [similar]), ...(await suggestedCommands(unknownWord))]);
   return new UsageError(`Unknown command "${unknownWord.word}".`, hint === undefined ? help : `${hint} ${help}`);
 }
 

@@ -25,7 +25,7 @@ const templateNames = ['script', 'acp', 'repository'] as const satisfies readonl
 
 const args = { directory: optionalArgument('The folder to write to, which is created if necessary (default: the current one)') } as const;
 const options = {
-  template: choice(templateNames, `What to start from: ${templateNames.map((name) => `${name} (${templates[name].summary})`).join(', ')}`, {
+  kind: choice(templateNames, `What to start from: ${templateNames.map((name) => `${name} (${templates[name].summary})`).join(', ')}`, {
     metavar: 'NAME',
   }),
   name: text('NAME', 'Name of the agent (default: the name of the folder)', { check: length(1) }),
@@ -36,7 +36,7 @@ type Input = CommandInput<typeof args, typeof options>;
 
 interface Initialized {
   directory: string;
-  template: TemplateName;
+  kind: TemplateName;
   name: string;
   /** Paths in the folder. */
   written: string[];
@@ -51,13 +51,13 @@ export default defineCommand({
   arguments: args,
   options,
   examples: [
-    { command: 'aops agents init payer --template script', text: 'Start with a procedure' },
+    { command: 'aops agents init payer --kind script', text: 'Start with a procedure' },
     { command: 'aops agents init writer --acp claude', text: 'Start with Claude Code' },
-    { command: 'aops agents init fixer --template repository --acp codex', text: 'Start with a program that works on a repository' },
+    { command: 'aops agents init fixer --kind repository --acp codex', text: 'Start with a program that works on a repository' },
   ],
   result: returns({
     directory: 'string',
-    template: 'script|acp|repository',
+    kind: 'script|acp|repository',
     name: 'string',
     written: 'string[]',
     unchanged: 'string[]',
@@ -65,20 +65,20 @@ export default defineCommand({
   }),
   output: textOutput<Initialized>(described),
   async run(context, input) {
-    const template = await chooseTemplate(context, input);
-    const program = templates[template].needsProgram ? await chooseProgram(context, input) : undefined;
+    const kind = await chooseTemplate(context, input);
+    const program = templates[kind].needsProgram ? await chooseProgram(context, input) : undefined;
     const folder = path.resolve(context.cwd, input.directory ?? '.');
     const name = input.name ?? path.basename(folder);
-    const contents = Object.entries(templates[template].files({ name, program }));
+    const contents = Object.entries(templates[kind].files({ name, program }));
     const unchanged = await unchangedFiles(context, folder, contents);
     const written = contents.map(([file]) => file).filter((file) => !unchanged.includes(file));
     await write(
       folder,
       contents.filter(([file]) => written.includes(file)),
     );
-    const next = templates[template].next({ name, program });
+    const next = templates[kind].next({ name, program });
     const enter = folder === context.cwd ? [] : [`cd ${shellWord(path.relative(context.cwd, folder))}`];
-    return { directory: folder, template, name, written, unchanged, next: [...enter, ...next] };
+    return { directory: folder, kind, name, written, unchanged, next: [...enter, ...next] };
   },
 });
 
@@ -110,17 +110,17 @@ async function readPresent(file: string): Promise<string | undefined> {
 }
 
 /** @throws UsageError if it is not specified, and there is no terminal to ask on */
-async function chooseTemplate({ terminal, prompter }: Context, { template, acp: agent, acpCommand }: Input): Promise<TemplateName> {
+async function chooseTemplate({ terminal, prompter }: Context, { kind, acp: agent, acpCommand }: Input): Promise<TemplateName> {
   const hasProgram = agent !== undefined || acpCommand !== undefined;
-  if (template !== undefined) {
-    if (hasProgram && !templates[template].needsProgram)
-      throw new UsageError(`--acp and --acp-command need --template acp or repository, not ${template}.`);
-    return template;
+  if (kind !== undefined) {
+    if (hasProgram && !templates[kind].needsProgram)
+      throw new UsageError(`--acp and --acp-command need --kind acp or repository, not ${kind}.`);
+    return kind;
   }
   if (hasProgram) return 'acp';
   if (!terminal.interactive)
     throw new UsageError(
-      '--template is missing.',
+      '--kind is missing.',
       `Choose one: ${templateNames.map((name) => `${name} (${templates[name].summary})`).join(', ')}.`,
     );
   return prompter.select({

@@ -3,7 +3,7 @@ import { type AnyCommand, defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { anyArguments, type CompletionSource, flagName, type Option, type Options } from '../../cli/kit/flags.ts';
 import { globalFlags } from '../../cli/kit/global-flags.ts';
-import { aliasesOf, commandsOf, type Entries, follow, isHidden, namedEntries, summaryOf } from '../../cli/kit/tree.ts';
+import { aliasesOf, commandsOf, type Entries, entryOf, follow, isHidden, namedEntries, summaryOf } from '../../cli/kit/tree.ts';
 import { optionsOf } from '../../cli/program/parser.ts';
 import { settingDefinitions } from '../../config/settings.ts';
 import { webhookEventKinds } from '../../interface/webhook-events.ts';
@@ -50,7 +50,8 @@ const isPlain = (word: string): boolean => !/[\p{Cc}\u061c\u200e\u200f\u2028-\u2
 
 /** The candidates for the word at the cursor, after the words `before` it. */
 export async function candidates(context: Context, tree: Entries, before: readonly string[], current: string): Promise<Candidates> {
-  const words = plainWords(before);
+  const words = await withoutAlias(context, tree, plainWords(before));
+  if (words === undefined) return { words: [], files: 'files' };
   if (words[0] === 'help') return helpWords(tree, words.slice(1), current);
   const { rest, entries, load } = follow(tree, words);
   if (load) return inCommand(context, (await load()).default, before, rest, current);
@@ -58,7 +59,40 @@ export async function candidates(context: Context, tree: Entries, before: readon
   const value = openOption(globalFlags, before);
   if (value) return optionValuesOf(context, value, { before, current, of: undefined });
   if (current.startsWith('-')) return { words: flagWords(globalFlags, current) };
-  return { words: await entryWords(entries, current) };
+  const added = words.length > 0 ? [] : await addedWords(context, tree);
+  return { words: [...(await entryWords(entries, current)), ...added] };
+}
+
+/** The user's aliases and extensions. */
+async function addedWords(context: Context, tree: Entries): Promise<[string, string][]> {
+  const { userCommands } = await import('../../cli/program/user-commands/resolve.ts');
+  const { aliases, extensions } = await userCommands({ env: context.env, platform: context.launcher.platform }, context.store, tree);
+  return [
+    ...aliases.map(([name, expansion]): [string, string] => [name, `alias for ${expansion}`]),
+    ...extensions.map(([name]): [string, string] => [name, `extension aops-${name}`]),
+  ];
+}
+
+/**
+ * The words with an alias replaced by what it stands for; undefined if another program interprets them: an extension, or the shell of
+ * an alias.
+ */
+async function withoutAlias({ store, env, launcher }: Context, tree: Entries, words: string[]): Promise<string[] | undefined> {
+  const [word, ...rest] = words;
+  if (word === undefined || word === 'help' || entryOf(tree, word) !== undefined) return words;
+  const [{ expandAlias, shellLine }, { findExtension }] = await Promise.all([
+    import('../../cli/program/user-commands/expand.ts'),
+    import('../../cli/program/user-commands/extensions.ts'),
+  ]);
+  try {
+    const aliases = store.aliases();
+    const expansion = Object.hasOwn(aliases, word) ? aliases[word] : undefined;
+    if (expansion === undefined) return (await findExtension({ env, platform: launcher.platform }, word)) === undefined ? words : undefined;
+    return shellLine(expansion) === undefined ? plainWords(expandAlias(word, expansion, rest)) : undefined;
+  } catch {
+    // An argument of the alias is still missing.
+    return words;
+  }
 }
 
 /** The words of one level, with their summaries. Aliases are offered only where no name begins with `current`. */
@@ -155,6 +189,8 @@ async function sourceOf(context: Context, source: CompletionSource | undefined, 
       return { words: [], files: source };
     case 'profiles':
       return { words: context.store.profiles().map(({ name, base_url }): [string, string] => [name, base_url]) };
+    case 'aliases':
+      return { words: Object.entries(context.store.aliases()) };
     case 'settings':
       return { words: settingWords() };
     case 'shells':

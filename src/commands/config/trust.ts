@@ -31,7 +31,7 @@ export default defineCommand({
   })),
   async run(context, input) {
     const file = projectPath(context, input.file);
-    const { profile = null, team = null, agent = null } = await trustProject(file, context.paths.config);
+    const { profile = null, team = null, agent = null } = await trustProject(file, context.store);
     return { file, profile, team, agent };
   },
 });

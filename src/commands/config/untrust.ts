@@ -21,6 +21,6 @@ export default defineCommand({
   ),
   async run(context, input) {
     const file = projectPath(context, input.file);
-    return { file, was_trusted: await untrustProject(file, context.paths.config) };
+    return { file, was_trusted: await untrustProject(file, context.store) };
   },
 });

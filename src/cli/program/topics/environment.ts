@@ -19,6 +19,8 @@ const otherVariables: readonly (readonly [variable: string, meaning: string])[] 
   ['AOPS_CHROMIUM', 'Path of the browser (Chromium, Chrome, or Edge) for runs of the local service. Flag: `--chromium`.'],
   ['AOPS_NO_RATE_SHARING', 'If set to anything, aops does not share the state of the rate limit with other processes.'],
   ['AOPS_WEBHOOK_SECRET', 'The signing secret for `aops webhooks listen` and `aops webhooks verify`, unless --secret is passed.'],
+  ['AOPS_BIN', 'The path of aops; set for extensions and shell aliases.'],
+  ['AOPS_EXTENSION', 'The name of the extension; set for extensions.'],
   ['AOPS_PROGRAM_ID', 'Marks the processes of a run at the level `host`; the local service sets it, and you do not have to.'],
   ['VISUAL', 'The editor for long answers and for `aops agents edit`; takes precedence over `EDITOR`.'],
   ['EDITOR', 'The same, if `VISUAL` is not set.'],
@@ -33,7 +35,7 @@ const otherVariables: readonly (readonly [variable: string, meaning: string])[] 
 const surroundings: readonly (readonly [variables: string, meaning: string])[] = [
   ['HOME', 'Your home folder.'],
   ['XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME', 'Standard folders of programs; on Windows `APPDATA` and `LOCALAPPDATA`.'],
-  ['PATH', 'Where aops looks for programs: the browser, the pager, and the commands of local runs.'],
+  ['PATH', 'Where aops looks for programs: extensions, the browser, the pager, and the commands of local runs.'],
   ['TMPDIR', 'Folder for temporary files.'],
   ['TERM, COLUMNS', 'The capabilities of the terminal, and its width if the terminal does not report it.'],
   ['LANG, LC_ALL, LC_CTYPE', 'Whether the terminal can show more than ASCII.'],

@@ -44,7 +44,7 @@ export const topics: Readonly<Record<string, Topic>> = {
           'aops runs list --all -o csv > runs.csv',
           `aops runs list --jq '.data[] | select(.status == "failed") | .id'`,
           'aops agents list --all -o ndjson | head -1',
-          `aops runs list --template '{{ run_number }}\\t{{ status | upcase }}\\t{{ title }}'`,
+          `aops runs list --template '{{ run_number }} {{ status | upcase }} {{ title }}'`,
         ],
       },
       'Text from a service or an agent never controls your terminal: control characters appear as `^[` or `\\u{202e}`.',

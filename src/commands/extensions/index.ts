@@ -1,0 +1,6 @@
+import { defineGroup } from '../../cli/kit/command.ts';
+
+export const extensions = defineGroup({
+  summary: 'Find programs that add commands',
+  commands: { list: () => import('./list.ts') },
+});
