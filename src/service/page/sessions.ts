@@ -16,8 +16,8 @@ export const pageCodeLife = 120_000;
 /** Milliseconds that a browser stays signed in. */
 export const pageSessionLife = 12 * 3_600_000;
 
-/** What the page can do: read, answer, send messages, and stop runs. It cannot change agents, credentials, or webhooks. */
-const pageScopes: readonly Scope[] = ['runs:read', 'runs:write', 'approvals:write', 'files:read'];
+/** What the page can do: read, answer, start runs with files, send messages, and stop runs. It cannot change agents, credentials, or webhooks. */
+const pageScopes: readonly Scope[] = ['runs:read', 'runs:write', 'approvals:write', 'files:read', 'sandboxes:write'];
 
 const codeHash = (code: string): string => secretHash(`code of the team page: ${code}`);
 

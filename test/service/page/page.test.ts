@@ -186,7 +186,8 @@ describeWithChromium('the team page', () => {
     const heights = await page.evaluate<number[]>(
       '[...document.querySelectorAll(".bar .brand, .bar nav a, .bar .sign-out")].map((e) => { const r = document.createRange(); r.selectNodeContents(e.firstChild); return r.getClientRects().length; })',
     );
-    expect(heights).toEqual([1, 1, 1, 1]);
+    expect(heights.length).toBeGreaterThan(4);
+    expect(new Set(heights)).toEqual(new Set([1]));
   });
 
   it('answers approvals, options, several options, and texts with the keyboard alone', async () => {

@@ -63,6 +63,20 @@ export class Api {
     return this.#send(method, path, { body });
   }
 
+  /**
+   * Uploads a file to a signed address of this service. Files can be large, so there is no time limit.
+   * @param {string} path @param {Blob} file
+   */
+  async upload(path, file) {
+    let response;
+    try {
+      response = await fetch(path, { method: 'PUT', body: file, cache: 'no-store', credentials: 'omit', redirect: 'error' });
+    } catch {
+      throw new Unreachable();
+    }
+    if (!response.ok) throw new ApiError(response.status, parseBody(await response.text()) ?? {}, 0);
+  }
+
   /** Opens an event stream. @param {string} path @param {() => void} onChange called when there might be something new to read */
   events(path, onChange) {
     return new Events(this.#token, path, onChange);

@@ -1,6 +1,9 @@
 /** The team page: the session, the view for each address, and the single loop that reads. */
+import { AgentView } from './agent-view.js';
+import { AgentsView } from './agents-view.js';
 import { registerWorker } from './app-worker.js';
 import { Banner } from './banner.js';
+import { BoardView } from './board-view.js';
 import { untilReachable } from './connection.js';
 import { announce, el, fill, fillKeepingFocus } from './dom.js';
 import { keepFocus } from './focus.js';
@@ -10,6 +13,7 @@ import { RunView } from './run-view.js';
 import { RunsView } from './runs-view.js';
 import { closeSession, forgetToken, openSession, redeem, takeCode } from './session.js';
 import { signIn } from './sign-in.js';
+import { StartView } from './start-view.js';
 import { nameText, refreshMoments } from './words.js';
 
 /** Milliseconds between polls of the inbox while it is not in view. */
@@ -38,7 +42,13 @@ class TeamPage {
   #poller;
   #banner;
   #badge = el('span', { class: 'badge', hidden: true });
-  #links = { runs: el('a', { href: '#/' }, 'Runs'), inbox: el('a', { href: '#/inbox' }, 'Inbox', this.#badge) };
+  /** By the first part of the addresses that they lead to. @type {Record<string, HTMLAnchorElement>} */
+  #links = {
+    runs: el('a', { href: '#/' }, 'Runs'),
+    board: el('a', { href: '#/board' }, 'Board'),
+    inbox: el('a', { href: '#/inbox' }, 'Inbox', this.#badge),
+    agents: el('a', { href: '#/agents' }, 'Agents'),
+  };
   #onNavigate = () => this.#show(true);
   #clock = setInterval(refreshMoments, 10_000);
 
@@ -49,7 +59,7 @@ class TeamPage {
       bar,
       el('a', { class: 'brand', href: '#/' }, 'aops'),
       el('span', { class: 'team' }, el('bdi', {}, nameText(session.teamName))),
-      el('nav', { 'aria-label': 'Page' }, this.#links.runs, this.#links.inbox),
+      el('nav', { 'aria-label': 'Page' }, ...Object.values(this.#links)),
       el('button', { type: 'button', class: 'plain sign-out', click: () => void this.#signOut() }, 'Sign out'),
     );
     bar.hidden = false;
@@ -114,11 +124,11 @@ class TeamPage {
 
   /** @param {string} hash @returns {import('./types.d.ts').View} */
   #viewAt(hash) {
-    const [first = '', id = '', panel = '', ...rest] = hash
-      .replace(/^#?\/?/, '')
-      .split('/')
-      .map(decodePart);
+    const [first = '', id = '', panel = '', ...rest] = partsOf(hash);
     if (first === 'inbox') return new InboxView(this);
+    if (first === 'board') return new BoardView(this);
+    if (first === 'start') return new StartView(this, id);
+    if (first === 'agents') return id === '' ? new AgentsView(this) : new AgentView(this, id, panel === 'revisions' ? (rest[0] ?? '') : '');
     if (first !== 'runs' || id === '') return new RunsView(this);
     const kind = panel === 'screenshots' ? panel : panel === 'files' || panel === 'file' ? 'files' : 'timeline';
     return new RunView(this, id, kind, { path: rest.length === 0 ? '' : `/${rest.join('/')}`, isFile: panel === 'file' });
@@ -131,9 +141,10 @@ class TeamPage {
       this.#view = this.#viewAt(location.hash);
     }
     fill(main, this.#view.element);
+    const [first = ''] = partsOf(location.hash);
+    const here = Object.hasOwn(this.#links, first) ? first : 'runs';
     for (const [name, link] of Object.entries(this.#links)) {
-      const isHere = name === (this.#view instanceof InboxView ? 'inbox' : 'runs');
-      if (isHere) link.setAttribute('aria-current', 'page');
+      if (name === here) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
     this.#showTitle();
@@ -198,6 +209,13 @@ class TeamPage {
     bar.hidden = true;
   }
 }
+
+/** The parts of an address such as `#/runs/ID/files`. @param {string} hash */
+const partsOf = (hash) =>
+  hash
+    .replace(/^#?\/?/, '')
+    .split('/')
+    .map(decodePart);
 
 /** @param {string} part */
 function decodePart(part) {

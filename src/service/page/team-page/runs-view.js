@@ -68,6 +68,7 @@ export class RunsView {
           el('label', { class: 'hidden', for: 'search' }, 'Search runs'),
           search,
         ),
+        app.session.hasScope('runs:write') ? el('a', { class: 'button primary', href: '#/start' }, 'Start a run') : null,
       ),
       this.#list,
       this.#empty,

@@ -65,7 +65,7 @@ export function signIn({ reason, onSignIn }) {
     el(
       'p',
       { class: 'quiet' },
-      'The token is stored in this tab and deleted when you close it. It needs the scopes runs:read and files:read to show runs, approvals:write to answer, and runs:write to send messages and stop runs.',
+      'The token is stored in this tab and deleted when you close it. It needs the scopes runs:read and files:read to show runs, approvals:write to answer, and runs:write to start runs, send messages, and stop runs (with sandboxes:write to upload files).',
     ),
   );
 }

@@ -1,11 +1,23 @@
 /** The part of the interface that the page uses: the same types that the service is checked against. */
 
+import type { AgentListItem, Build } from '../../../interface/schemas/agents.ts';
 import type { LocalCredential } from '../../../interface/schemas/local.ts';
 import type { HumanQuestion, HumanRequest, Run, RunListItem, RunMessage } from '../../../interface/schemas/runs.ts';
 import type { SandboxFileContent, SandboxFileEntry, ScreenshotToolExecution } from '../../../interface/schemas/sandboxes.ts';
 import type { Session } from './session.js';
 
-export type { HumanQuestion, HumanRequest, Run, RunListItem, RunMessage, SandboxFileContent, SandboxFileEntry, Session };
+export type {
+  AgentListItem,
+  Build,
+  HumanQuestion,
+  HumanRequest,
+  Run,
+  RunListItem,
+  RunMessage,
+  SandboxFileContent,
+  SandboxFileEntry,
+  Session,
+};
 export type Shot = ScreenshotToolExecution;
 export type Credential = Pick<LocalCredential, 'team_id' | 'scopes' | 'name'>;
 

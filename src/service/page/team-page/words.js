@@ -43,10 +43,26 @@ export function moment(iso) {
   return el('time', { datetime: new Date(time).toISOString(), title: new Date(time).toLocaleString() }, ago(time));
 }
 
+/** `12 min`: how long something has been so, without seconds. @param {number} milliseconds */
+const age = (milliseconds) =>
+  milliseconds < 60_000 ? 'less than 1 min' : took(milliseconds - (milliseconds % 60_000)).replace(' 0 s', '');
+
+/**
+ * `waiting for 12 min`, with the exact time as a tooltip. It is updated automatically.
+ * @param {string} word @param {string | null | undefined} iso
+ */
+export function since(word, iso) {
+  const time = Date.parse(iso ?? '');
+  if (!Number.isFinite(time)) return el('span', {}, word);
+  const attributes = { datetime: new Date(time).toISOString(), title: new Date(time).toLocaleString(), 'data-age': true };
+  return el('span', {}, `${word} for `, el('time', attributes, age(Date.now() - time)));
+}
+
 /** Updates all relative times. */
 export function refreshMoments() {
   for (const element of document.querySelectorAll('time')) {
-    const text = ago(Date.parse(element.dateTime));
+    const time = Date.parse(element.dateTime);
+    const text = element.dataset.age === undefined ? ago(time) : age(Date.now() - time);
     if (element.textContent !== text) element.textContent = text;
   }
 }

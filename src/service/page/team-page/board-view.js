@@ -1,0 +1,211 @@
+/** A live board: what waits, what works, what is queued, and what ended recently, with how long each has been so. */
+import { el, fill, reconcile, setText } from './dom.js';
+import { listAll } from './paging.js';
+import { countText, isFinal, moment, nameText, since, statusMark } from './words.js';
+
+/** @typedef {import('./types.d.ts').View} View */
+/** @typedef {import('./types.d.ts').RunListItem} RunListItem */
+
+const pageSize = 50;
+
+/**
+ * @typedef {object} Column
+ * @property {string} id
+ * @property {string} label
+ * @property {string} empty
+ * @property {(run: RunListItem) => boolean} has
+ * @property {(run: RunListItem) => string} from since when a run has been in the column (ISO 8601)
+ * @property {string | undefined} word what it has been doing since then; undefined for what has ended
+ * @property {boolean} isOldestFirst
+ */
+
+/** @type {readonly Column[]} */
+const columns = [
+  {
+    id: 'waiting',
+    label: 'Waiting for you',
+    empty: 'Nothing waits for you.',
+    has: ({ status }) => status === 'waiting',
+    from: (run) => run.pending_human_request?.created_at ?? run.created_at ?? '',
+    word: 'waiting',
+    isOldestFirst: true,
+  },
+  {
+    id: 'working',
+    label: 'Working',
+    empty: 'No run is working.',
+    has: ({ status }) => status === 'running' || status === 'starting',
+    from: (run) => run.started_at ?? run.created_at ?? '',
+    word: 'running',
+    isOldestFirst: false,
+  },
+  {
+    id: 'queued',
+    label: 'Queued',
+    empty: 'No run is queued.',
+    has: ({ status }) => status === 'pending' || status === 'not_started',
+    from: (run) => run.created_at ?? '',
+    word: 'queued',
+    isOldestFirst: true,
+  },
+  {
+    id: 'ended',
+    label: 'Ended recently',
+    empty: 'No run has ended yet.',
+    has: ({ status }) => isFinal(status),
+    from: (run) => run.completed_at ?? run.created_at ?? '',
+    word: undefined,
+    isOldestFirst: false,
+  },
+];
+
+/** The filter, which stays while other views are open. */
+const query = { agentId: '', outcome: '' };
+
+/** @implements {View} */
+export class BoardView {
+  #app;
+  #agentField = el('select', { id: 'board-agent', change: () => this.#ask({ agentId: this.#agentField.value }) });
+  #outcomeField = el(
+    'select',
+    { id: 'board-outcome', change: () => this.#ask({ outcome: this.#outcomeField.value }) },
+    el('option', { value: '' }, 'Any outcome'),
+    el('option', { value: 'completed' }, 'Completed'),
+    el('option', { value: 'failed' }, 'Failed'),
+    el('option', { value: 'interrupted' }, 'Stopped'),
+  );
+  #areAgentsLoaded = false;
+  #columns = columns.map((column) => boardColumn(column));
+
+  /** @param {import('./types.d.ts').App} app */
+  constructor(app) {
+    this.#app = app;
+    fill(this.#agentField, el('option', { value: '' }, 'All agents'));
+    this.#outcomeField.value = query.outcome;
+    this.element = el(
+      'section',
+      { class: 'page' },
+      el(
+        'div',
+        { class: 'head' },
+        el('h1', { tabindex: -1 }, 'Board'),
+        el(
+          'div',
+          { class: 'tools wide', role: 'search' },
+          el('label', { class: 'hidden', for: 'board-agent' }, 'Agent'),
+          this.#agentField,
+          el('label', { class: 'hidden', for: 'board-outcome' }, 'Outcome of ended runs'),
+          this.#outcomeField,
+        ),
+      ),
+      el('div', { class: 'board' }, ...this.#columns.map(({ element }) => element)),
+    );
+  }
+
+  title = () => 'Board';
+
+  /** @param {AbortSignal} signal */
+  async refresh(signal) {
+    const { api, teamId } = this.#app.session;
+    if (!this.#areAgentsLoaded) await this.#loadAgents(signal);
+    const path = `/v2/teams/${encodeURIComponent(teamId)}/runs`;
+    const agent_id = query.agentId || undefined;
+    /** @type {(filter: Record<string, string | number | undefined>) => Promise<{ data: RunListItem[], total: number }>} */
+    const read = (filter) => api.get(path, { agent_id, limit: pageSize, ...filter }, signal);
+    const pages = await Promise.all([
+      read({ status: 'waiting', sort_order: 'asc' }),
+      read({ status: 'running' }),
+      read({ status: 'pending', sort_order: 'asc' }),
+      read({ status: query.outcome || undefined }),
+    ]);
+    // A run that changed between two reads counts as in the later one.
+    const runs = [...new Map(pages.flatMap(({ data }) => data).map((run) => [run.id, run])).values()];
+    const totals = [pages[0]?.total, pages[1]?.total, pages[2]?.total];
+    for (const [index, column] of this.#columns.entries()) column.show(runs, totals[index]);
+    return runs.some(({ status }) => !isFinal(status) && status !== 'waiting') ? 2_000 : 4_000;
+  }
+
+  /** @param {AbortSignal} signal */
+  async #loadAgents(signal) {
+    const { api, teamId } = this.#app.session;
+    /** @type {readonly import('./types.d.ts').AgentListItem[]} */
+    const agents = await listAll(api, `/v2/teams/${encodeURIComponent(teamId)}/agents`, 'agents', signal);
+    const sorted = agents.toSorted((a, b) => a.name.localeCompare(b.name));
+    this.#agentField.append(...sorted.map(({ id, name }) => el('option', { value: id }, nameText(name))));
+    this.#agentField.value = query.agentId;
+    if (this.#agentField.selectedIndex < 0) this.#agentField.value = query.agentId = '';
+    this.#areAgentsLoaded = true;
+  }
+
+  /** @param {Partial<typeof query>} change */
+  #ask(change) {
+    Object.assign(query, change);
+    this.#app.wake();
+  }
+}
+
+/** @param {Column} column */
+function boardColumn(column) {
+  const count = el('span', { class: 'number' });
+  const list = el('ul', { class: 'stack', 'aria-labelledby': `board-${column.id}` });
+  const empty = el('p', { class: 'quiet' }, column.empty);
+  const more = el('p', { class: 'quiet', hidden: true });
+  /** @type {Map<string, ReturnType<typeof boardCard>>} */
+  const rows = new Map();
+  return {
+    element: el(
+      'section',
+      { class: `column ${column.id}`, 'aria-labelledby': `board-${column.id}` },
+      el('h2', { id: `board-${column.id}` }, column.label, ' ', count),
+      empty,
+      list,
+      more,
+    ),
+    /** @param {readonly RunListItem[]} runs @param {number | undefined} total the number of runs, if more exist than were read */
+    show(runs, total) {
+      const own = runs.filter(column.has).toSorted((a, b) => column.from(a).localeCompare(column.from(b)));
+      const shown = column.isOldestFirst ? own : own.toReversed();
+      reconcile(
+        list,
+        rows,
+        shown,
+        ({ id }) => id,
+        (run) => boardCard(run, column),
+      );
+      const all = Math.max(total ?? 0, shown.length);
+      setText(count, total === undefined ? '' : String(all));
+      empty.hidden = shown.length > 0;
+      more.hidden = total === undefined || all <= shown.length;
+      setText(more, `${countText(all - shown.length, 'more run')}`);
+    },
+  };
+}
+
+/** @param {RunListItem} first @param {Column} column */
+function boardCard(first, column) {
+  const title = el('span', { class: 'title', dir: 'auto' });
+  const state = el('span', { class: 'state' });
+  const time = el('span', {});
+  const element = el(
+    'li',
+    {},
+    el(
+      'a',
+      { href: `#/runs/${first.id}`, class: 'tile' },
+      title,
+      el('span', { class: 'by' }, state, el('bdi', {}, nameText(first.agent_name)), el('span', {}, `#${first.run_number}`), time),
+    ),
+  );
+  let latestSignature = '';
+  /** @param {RunListItem} run */
+  const update = (run) => {
+    const signature = `${run.status} ${run.title} ${run.pending_human_request?.id} ${column.from(run)}`;
+    if (signature === latestSignature) return;
+    latestSignature = signature;
+    setText(title, nameText(run.pending_human_request?.title ?? run.title));
+    fill(state, column.id === 'ended' ? statusMark(run.status) : null);
+    fill(time, column.word === undefined ? moment(column.from(run)) : since(column.word, column.from(run)));
+  };
+  update(first);
+  return { element, update };
+}
