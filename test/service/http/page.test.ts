@@ -148,7 +148,10 @@ describe('a code', () => {
     expect(Date.parse(answer.body.expires_at) - clock.now()).toBe(pageSessionLife);
     const page = api.as(answer.body.token);
     const { credential } = await page.ok('getLocalCredential');
-    expect(credential).toMatchObject({ owner: false, scopes: ['runs:read', 'runs:write', 'approvals:write', 'files:read', 'sandboxes:write'] });
+    expect(credential).toMatchObject({
+      owner: false,
+      scopes: ['runs:read', 'runs:write', 'approvals:write', 'files:read', 'sandboxes:write'],
+    });
     await page.ok('listRuns');
     // The session lacks the permissions of the owner, although it belongs to the owner's credential.
     expect(failure(await page.call('createLocalToken', { body: { name: 'x' } }))).toEqual([403, 'owner_only']);
