@@ -208,3 +208,72 @@ describeWithChromium('an agent', () => {
     expect(problems.filter((problem) => !problem.includes('404'))).toEqual([]);
   });
 });
+
+describeWithChromium('queues, schedules, and usage', () => {
+  it('show cases with their data, runs, and history, also on a phone', async () => {
+    const team = `/teams/${service.service.teamId}`;
+    const { queue } = await service.api<{ queue: { id: string } }>('POST', `${team}/queues`, {
+      name: 'Invoices',
+      description: 'Of <b>suppliers</b>',
+    });
+    const { added_cases: cases } = await service.api<{ added_cases: { id: string }[] }>('POST', `/queues/${queue.id}/cases`, {
+      cases: [
+        {
+          title: 'Invoice \u202e4711',
+          priority: 'high',
+          data: '{"amount":120,"note":"<i>x</i>"}',
+          labels: [{ key: 'vendor', value: 'Acme' }],
+        },
+        { title: 'Invoice 12', data: 'plain' },
+      ],
+    });
+    const { page, problems } = await openView('/queues');
+    const main = page.getByRole('main');
+    await page.getByRole('link', { name: /Invoices.*2 open cases.*Of <b>suppliers<\/b>/ }).press('Enter');
+    await page.getByRole('heading', { name: 'Invoices', level: 1 }).waitFor();
+    await main.getByRole('link', { name: /Invoice ⟨U\+202E⟩4711.*Pending.*high priority.*vendor: Acme/ }).waitFor();
+    expect(await controls(page)).toEqual([
+      'link Queues',
+      'combobox Show',
+      'searchbox Search cases',
+      expect.stringMatching(/^link Invoice/),
+      expect.stringMatching(/^link Invoice/),
+    ]);
+    await page.getByLabel('Search cases').fill('no such case');
+    await main.getByText('No matching cases').waitFor();
+    await page.getByLabel('Search cases').fill('4711');
+    await main.getByRole('link', { name: /Invoice 12/ }).waitFor({ state: 'detached' });
+    await fitsPhone(page);
+    await main.getByRole('link', { name: /4711/ }).press('Enter');
+    await page.getByRole('heading', { name: 'Invoice ⟨U+202E⟩4711' }).waitFor();
+    expect(await main.getByLabel('Data', { exact: true }).textContent()).toBe('{\n  "amount": 120,\n  "note": "<i>x</i>"\n}');
+    await main.getByText('No run has worked on this case yet.').waitFor();
+    await main.getByRole('list', { name: 'History' }).getByText('Created').waitFor();
+    expect(new URL(page.url()).hash).toBe(`#/cases/${cases[0]?.id}`);
+    expect(await page.getByRole('link', { name: 'Queues' }).first().getAttribute('aria-current')).toBe('page');
+    await fitsPhone(page);
+    await page.getByRole('link', { name: 'Queue', exact: true }).click();
+    await page.getByRole('heading', { name: 'Invoices', level: 1 }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it('show when runs are started, and what the team has used', async () => {
+    const agent = await service.agent('- say: hi', 'Early bird');
+    const times = { frequency: 'workday', time: '08:30', timezone: 'Europe/Berlin' };
+    await service.api('POST', `/agents/${agent}/schedules`, { enabled: true, ...times, task: 'Look for invoices' });
+    const { page, problems } = await openView('/schedules');
+    const row = page.getByRole('link', {
+      name: /Early bird: Look for invoices.*On.*workday at 08:30, Europe\/Berlin.*next run (in|tomorrow)/,
+    });
+    await row.waitFor();
+    await fitsPhone(page);
+    await row.press('Enter');
+    await page.getByRole('heading', { name: 'Early bird' }).waitFor();
+    await page.getByRole('link', { name: 'Usage' }).press('Enter');
+    const runs = await service.countRuns();
+    await page.getByText('Runs in this period').waitFor();
+    await page.getByRole('main').getByText(`${runs}, without a limit`).waitFor();
+    await fitsPhone(page);
+    expect(problems).toEqual([]);
+  });
+});

@@ -1,8 +1,8 @@
 /** One agent: its revisions, and what each of them changed. */
-import { ApiError } from './api.js';
 import { diffBlock } from './diff.js';
-import { el, fill, fillKeepingFocus, icon, reconcile, setText } from './dom.js';
+import { el, fill, icon, reconcile, setText } from './dom.js';
 import { unifiedDiff } from './line-diff.js';
+import { missingIf } from './missing.js';
 import { listAll } from './paging.js';
 import { procedureText } from './procedure-text.js';
 import { countText, moment, nameText, proseText } from './words.js';
@@ -49,25 +49,24 @@ export class AgentView {
   title = () => this.#title;
 
   /** @param {AbortSignal} signal */
-  async refresh(signal) {
+  refresh(signal) {
+    return missingIf(this.element, { what: 'agent', href: '#/agents', list: 'Agents' }, () => this.#read(signal));
+  }
+
+  /** @param {AbortSignal} signal */
+  async #read(signal) {
     const { api } = this.#app.session;
     const path = `/v2/agents/${encodeURIComponent(this.#id)}`;
-    try {
-      /** @type {{ agent: { name: string, created_at: string | null } }} */
-      const { agent } = await api.get(path, {}, signal);
-      /** @type {readonly Build[]} */
-      const builds = await listAll(api, `${path}/revisions`, 'builds', signal);
-      this.#title = nameText(agent.name);
-      if (this.#name.textContent !== this.#title) fill(this.#name, el('bdi', {}, this.#title));
-      if (this.#facts.childElementCount === 0)
-        fill(this.#facts, el('span', {}, 'created ', moment(agent.created_at)), el('code', {}, this.#id));
-      this.#showRevisions(builds);
-      return 15_000;
-    } catch (error) {
-      if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 400)) throw error;
-      this.#showMissing(error);
-      return 60_000;
-    }
+    /** @type {{ agent: { name: string, created_at: string | null } }} */
+    const { agent } = await api.get(path, {}, signal);
+    /** @type {readonly Build[]} */
+    const builds = await listAll(api, `${path}/revisions`, 'builds', signal);
+    this.#title = nameText(agent.name);
+    if (this.#name.textContent !== this.#title) fill(this.#name, el('bdi', {}, this.#title));
+    if (this.#facts.childElementCount === 0)
+      fill(this.#facts, el('span', {}, 'created ', moment(agent.created_at)), el('code', {}, this.#id));
+    this.#showRevisions(builds);
+    return 15_000;
   }
 
   /** @param {readonly Build[]} builds */
@@ -92,24 +91,6 @@ export class AgentView {
     if (signature === this.#shownSignature) return;
     this.#shownSignature = signature;
     fill(this.#place, ...revisionParts(shown, parent));
-  }
-
-  /** @param {ApiError} error */
-  #showMissing(error) {
-    fillKeepingFocus(
-      this.element,
-      el('a', { class: 'up', href: '#/agents' }, icon('back'), 'Agents'),
-      el(
-        'div',
-        { class: 'empty' },
-        el('h1', { tabindex: -1 }, 'This agent was not found'),
-        el(
-          'p',
-          {},
-          error.status === 404 ? 'It was deleted, belongs to another team, or the address is incomplete.' : proseText(error.message),
-        ),
-      ),
-    );
   }
 }
 

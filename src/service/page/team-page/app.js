@@ -1,19 +1,24 @@
 /** The team page: the session, the view for each address, and the single loop that reads. */
 import { AgentView } from './agent-view.js';
-import { AgentsView } from './agents-view.js';
+import { agentsView } from './agents-view.js';
 import { registerWorker } from './app-worker.js';
 import { Banner } from './banner.js';
 import { BoardView } from './board-view.js';
+import { CaseView } from './case-view.js';
 import { untilReachable } from './connection.js';
 import { announce, el, fill, fillKeepingFocus } from './dom.js';
 import { keepFocus } from './focus.js';
 import { InboxView } from './inbox-view.js';
 import { Poller } from './poller.js';
+import { QueueView } from './queue-view.js';
+import { queuesView } from './queues-view.js';
 import { RunView } from './run-view.js';
 import { RunsView } from './runs-view.js';
+import { schedulesView } from './schedules-view.js';
 import { closeSession, forgetToken, openSession, redeem, takeCode } from './session.js';
 import { signIn } from './sign-in.js';
 import { StartView } from './start-view.js';
+import { UsageView } from './usage-view.js';
 import { nameText, refreshMoments } from './words.js';
 
 /** Milliseconds between polls of the inbox while it is not in view. */
@@ -48,6 +53,9 @@ class TeamPage {
     board: el('a', { href: '#/board' }, 'Board'),
     inbox: el('a', { href: '#/inbox' }, 'Inbox', this.#badge),
     agents: el('a', { href: '#/agents' }, 'Agents'),
+    queues: el('a', { href: '#/queues' }, 'Queues'),
+    schedules: el('a', { href: '#/schedules' }, 'Schedules'),
+    usage: el('a', { href: '#/usage' }, 'Usage'),
   };
   #onNavigate = () => this.#show(true);
   #clock = setInterval(refreshMoments, 10_000);
@@ -128,7 +136,11 @@ class TeamPage {
     if (first === 'inbox') return new InboxView(this);
     if (first === 'board') return new BoardView(this);
     if (first === 'start') return new StartView(this, id);
-    if (first === 'agents') return id === '' ? new AgentsView(this) : new AgentView(this, id, panel === 'revisions' ? (rest[0] ?? '') : '');
+    if (first === 'agents') return id === '' ? agentsView(this) : new AgentView(this, id, panel === 'revisions' ? (rest[0] ?? '') : '');
+    if (first === 'queues') return id === '' ? queuesView(this) : new QueueView(this, id);
+    if (first === 'cases' && id !== '') return new CaseView(this, id);
+    if (first === 'schedules') return schedulesView(this);
+    if (first === 'usage') return new UsageView(this);
     if (first !== 'runs' || id === '') return new RunsView(this);
     const kind = panel === 'screenshots' ? panel : panel === 'files' || panel === 'file' ? 'files' : 'timeline';
     return new RunView(this, id, kind, { path: rest.length === 0 ? '' : `/${rest.join('/')}`, isFile: panel === 'file' });
@@ -142,7 +154,7 @@ class TeamPage {
     }
     fill(main, this.#view.element);
     const [first = ''] = partsOf(location.hash);
-    const here = Object.hasOwn(this.#links, first) ? first : 'runs';
+    const here = Object.hasOwn(this.#links, first) ? first : first === 'cases' ? 'queues' : 'runs';
     for (const [name, link] of Object.entries(this.#links)) {
       if (name === here) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');

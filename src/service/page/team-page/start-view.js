@@ -97,7 +97,8 @@ export class StartView {
     const { api, teamId } = this.#app.session;
     /** @type {readonly AgentListItem[]} */
     const agents = await listAll(api, `/v2/teams/${encodeURIComponent(teamId)}/agents`, 'agents', signal);
-    if (agents.length === 0) this.#showEmpty('No agents yet', 'Create one in a terminal: aops agents create NAME --file procedure.yaml');
+    if (agents.length === 0)
+      this.#showEmpty('No agents yet', 'Create one in a terminal: aops agents create NAME --procedure procedure.yaml');
     else this.#showAgents(agents);
     return 60_000;
   }

@@ -1,22 +1,33 @@
 /** The part of the interface that the page uses: the same types that the service is checked against. */
 
 import type { AgentListItem, Build } from '../../../interface/schemas/agents.ts';
+import type { TeamEntitlements, TeamUsage } from '../../../interface/schemas/billing.ts';
+import type { Case, CaseEvent, CaseRun } from '../../../interface/schemas/cases.ts';
 import type { LocalCredential } from '../../../interface/schemas/local.ts';
+import type { Queue } from '../../../interface/schemas/queues.ts';
 import type { HumanQuestion, HumanRequest, Run, RunListItem, RunMessage } from '../../../interface/schemas/runs.ts';
 import type { SandboxFileContent, SandboxFileEntry, ScreenshotToolExecution } from '../../../interface/schemas/sandboxes.ts';
+import type { Schedule } from '../../../interface/schemas/schedules.ts';
 import type { Session } from './session.js';
 
 export type {
   AgentListItem,
   Build,
+  Case,
+  CaseEvent,
+  CaseRun,
   HumanQuestion,
   HumanRequest,
+  Queue,
   Run,
   RunListItem,
   RunMessage,
   SandboxFileContent,
   SandboxFileEntry,
+  Schedule,
   Session,
+  TeamEntitlements,
+  TeamUsage,
 };
 export type Shot = ScreenshotToolExecution;
 export type Credential = Pick<LocalCredential, 'team_id' | 'scopes' | 'name'>;
@@ -72,6 +83,7 @@ interface WorkerEvent {
 }
 
 interface WorkerClient {
+  readonly url: string;
   readonly visibilityState: DocumentVisibilityState;
   postMessage(message: unknown): void;
   focus(): Promise<unknown>;

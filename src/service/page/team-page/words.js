@@ -112,6 +112,22 @@ const statuses = {
   interrupted: ['Stopped', 'stopped'],
 };
 
+/** @type {Record<string, [label: string, kind: string]>} */
+const caseStatuses = {
+  pending: ['Pending', 'idle'],
+  in_progress: ['In progress', 'going'],
+  needs_input: ['Waiting for you', 'waiting'],
+  postponed: ['Postponed', 'idle'],
+  completed: ['Completed', 'done'],
+  failed: ['Failed', 'failed'],
+};
+
+/** The displayed status of a case as a word with a dot. @param {string} status */
+export function caseMark(status) {
+  const [label, kind] = caseStatuses[status] ?? [nameText(status), 'idle'];
+  return el('span', { class: `status ${kind}` }, label);
+}
+
 /** Whether a status means that the run has ended. @param {string} status */
 export const isFinal = (status) => ['completed', 'failed', 'interrupted'].includes(status);
 

@@ -24,7 +24,8 @@ function startWorker({ version, files }) {
   worker.addEventListener('fetch', (event) => {
     const { method, url } = event.request;
     const { origin, pathname } = new URL(url);
-    if (method === 'GET' && origin === worker.location.origin && files.includes(pathname)) event.respondWith(pageFile(pathname));
+    if (method === 'GET' && origin === worker.location.origin && files.includes(pathname))
+      event.respondWith(pageFile(event.request, pathname));
   });
 
   worker.addEventListener('push', (event) => {
@@ -38,7 +39,7 @@ function startWorker({ version, files }) {
 
   async function storeFiles() {
     const cache = await caches.open(cacheName);
-    await cache.addAll(files.map((file) => new Request(file, { cache: 'no-cache', credentials: 'omit' })));
+    await cache.addAll(files.map((file) => new Request(file, { cache: 'no-cache' })));
   }
 
   async function deleteOldFiles() {
@@ -46,15 +47,19 @@ function startWorker({ version, files }) {
     await Promise.all(names.filter((name) => name !== cacheName).map((name) => caches.delete(name)));
   }
 
-  /** The file from the service, or the stored one if the service cannot be reached or fails. @param {string} path */
-  async function pageFile(path) {
-    try {
-      const response = await fetch(path, { cache: 'no-cache', credentials: 'omit', signal: AbortSignal.timeout(workerPatience) });
-      if (response.status < 500) return response;
-    } catch {
-      // There is no connection.
-    }
-    return (await (await caches.open(cacheName)).match(path)) ?? Response.error();
+  /**
+   * The file from the service, or the stored one if the service cannot be reached, fails, or takes too long. The request is sent
+   * unchanged, so a proxy that signs people in can still redirect it.
+   * @param {Request} request @param {string} path
+   */
+  async function pageFile(request, path) {
+    const answer = fetch(request).then(
+      (response) => (response.status < 500 ? response : undefined),
+      () => undefined,
+    );
+    const limit = new Promise((resolve) => setTimeout(resolve, workerPatience)).then(() => undefined);
+    const response = (await Promise.race([answer, limit])) ?? (await (await caches.open(cacheName)).match(path));
+    return response ?? (await answer) ?? Response.error();
   }
 
   /** A push must be shown, even if it cannot be read. @param {string} text */
@@ -87,7 +92,8 @@ function startWorker({ version, files }) {
   /** Shows the request in a page that is open, or in a new one. It only shows: nothing is answered. @param {unknown} data */
   async function openPage(data) {
     const link = typeof data === 'string' && /^\/#\/runs\/[\w-]+$/.test(data) ? data : '/#/inbox';
-    const pages = await worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
+    const windows = await worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
+    const pages = windows.filter(({ url }) => new URL(url).pathname === '/');
     const page = pages.find(({ visibilityState }) => visibilityState === 'visible') ?? pages[0];
     if (page === undefined) return void (await worker.clients.openWindow(link));
     page.postMessage({ open: link });

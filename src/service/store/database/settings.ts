@@ -3,6 +3,8 @@ import type { Queries } from './database.ts';
 
 /** The value of a setting, created and stored by the first call. */
 export async function settingOrCreate(db: Queries, name: string, create: () => string): Promise<string> {
+  const existing = await db.selectFrom('settings').select('value').where('name', '=', name).executeTakeFirst();
+  if (existing !== undefined) return existing.value;
   await db
     .insertInto('settings')
     .values({ name, value: create() })
