@@ -22,6 +22,11 @@ export default defineCommand({
     { command: 'aops runs watch RUN --on-request wait --timeout 1h', text: 'Watch a run while someone else answers' },
     { command: 'aops runs watch RUN --notify', text: 'Be notified when the run needs an answer or ends' },
     { command: 'aops runs watch RUN -o ndjson', text: 'Print every event as one JSON object per line' },
+    {
+      command: 'aops runs watch RUN -o ndjson --resume @events.ndjson >> events.ndjson',
+      text: 'Add the events that are not in a file yet',
+    },
+    { command: "aops runs watch RUN --tail 10 --until 'Deployed * to production'", text: 'Wait for a message' },
   ],
   result: returns('getRun.run'),
   async run(context, input) {
