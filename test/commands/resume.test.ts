@@ -196,6 +196,34 @@ describe.concurrent('--tail and --since', () => {
       expect(eventsOf(await watch(finishedRun, '--resume', resume)).map(lasting)).toEqual(tail.slice(index + 1).map(lasting));
   });
 
+  it('--tail follows a run in progress without printing an earlier message, and its tokens work like others', async () => {
+    const run = await service.waiting(approval);
+    let isAnswered = false;
+    const result = await service.cli(['runs', 'watch', run, '-o', 'ndjson', '--tail', '1', '--on-request', 'wait'], {
+      onOutput: (stdout) => {
+        if (isAnswered || !stdout.includes('human_request.pending')) return;
+        isAnswered = true;
+        void service.cli(['runs', 'respond', run, '--approve']);
+      },
+    });
+    const events = eventsOf(result);
+    expect(events.map(inShort).filter((event) => event !== 'run.status')).toEqual(
+      // The answer is a message and resolves the request; either can be noticed first.
+      expect.arrayContaining(['two', 'human_request.pending', 'Approved: Pay?', 'human_request.resolved', 'three', 'four', 'run.finished']),
+    );
+    expect(events.filter(({ type }) => type === 'message').map(inShort)).toEqual(['two', 'Approved: Pay?', 'three', 'four']);
+    for (const [index, { resume, type }] of events.entries()) {
+      if (type !== 'message') continue;
+      const rest = eventsOf(await watch(run, '--resume', resume)).filter((event) => event.type === 'message');
+      expect(rest.map(inShort)).toEqual(
+        events
+          .slice(index + 1)
+          .filter((event) => event.type === 'message')
+          .map(inShort),
+      );
+    }
+  });
+
   it('--since prints the messages from a time on', async () => {
     const messages = await service.messages(finishedRun);
     for (const { timestamp } of messages) {
