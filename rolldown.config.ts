@@ -76,6 +76,8 @@ const program = defineConfig({
   platform: 'node',
   // Native and WebAssembly packages find their binaries relative to themselves; the browser library is large, and only `browse` steps load it.
   external: ['libsql', 'jq-wasm', 'playwright-core'],
+  // Its other form (UMD) contains calls of `require` that no bundler can resolve.
+  resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
   plugins: [
     {
       name: 'summaries',

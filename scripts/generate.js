@@ -14,6 +14,7 @@ for (const name of ['write-contract-fields', 'write-all']) {
     input: { [name]: `scripts/generate/${name}.ts` },
     platform: 'node',
     external: ['libsql', 'jq-wasm', 'playwright-core'],
+    resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
     logLevel: 'silent',
   });
   await bundle.write({ dir: path.join(dir, name), entryFileNames: '[name].js' });

@@ -239,7 +239,16 @@ export const meaningsByGroup: Readonly<Record<string, Readonly<Record<string, re
     test: ['webhooks trigger'],
   },
   'webhooks secret': { get: ['webhooks secret show'], roll: ['webhooks secret rotate'] },
-  mcp: { install: ['mcp config'], list: ['mcp tools'], ls: ['mcp tools'], run: ['mcp call'], show: ['mcp describe'], start: ['mcp serve'] },
+  mcp: {
+    add: ['mcp install'],
+    setup: ['mcp install'],
+    uninstall: ['mcp install'],
+    list: ['mcp tools'],
+    ls: ['mcp tools'],
+    run: ['mcp call'],
+    show: ['mcp describe'],
+    start: ['mcp serve'],
+  },
   local: {
     dashboard: ['local open'],
     delete: ['local reset'],

@@ -1,8 +1,10 @@
 /**
  * Connects a client that speaks the Model Context Protocol on its standard streams with the endpoint of a service.
  * Messages are passed on unchanged, and their IDs are only used to answer them. Every request gets exactly one answer;
- * notifications and the client's own answers get none.
+ * notifications and the client's own answers get none. Calls that the policy does not permit are refused here, and a human request
+ * is answered only with what the client's user enters in a form.
  */
+
 import { AopsError } from '../../base/errors.ts';
 import { isObject, jsonValue } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
@@ -13,14 +15,19 @@ import { isRpcAnswer, type RpcFailure, type RpcMessage, rpcCodes } from '../json
 import { header } from '../limits/rate-limit.ts';
 import { readJson } from '../response.ts';
 import type { TransportResponse } from '../transport.ts';
+import { canElicit, formAnswer, requestForm } from './elicitation.ts';
 import { legacyHeaders, modernHeaders, postRequest } from './messages.ts';
 import { ReadOnlyTools } from './read-only-tools.ts';
+import { answerTool, listedTools, permitEverything, policyProblem, type ToolPolicy } from './tool-policy.ts';
+import { UserForms } from './user-forms.ts';
 
 export interface BridgeOptions {
   /** Writes a line to the client; resolves when another line can be written. */
   write(line: string): Promise<void>;
   /** Receives messages that do not go to the client. */
   log(text: string): void;
+  /** Which tools are passed on; all by default. */
+  policy?: ToolPolicy;
 }
 
 interface Session {
@@ -41,12 +48,16 @@ export class Bridge {
   /** The client's `initialize` request, to start a new session when the service has forgotten the current one. */
   #initializeLine: Buffer | undefined;
   #renewal: Promise<void> | undefined;
+  /** Whether the client can show forms to its user. */
+  #showsForms = false;
+  readonly #forms: UserForms;
   /** A notification that later messages have to wait for. */
   #barrier: Promise<void> = Promise.resolve();
 
   constructor(client: Client, options: BridgeOptions) {
     this.#client = client;
     this.#options = options;
+    this.#forms = new UserForms((line) => options.write(line));
   }
 
   /** Handles a line from the client. Answers are written when they arrive; lines do not wait for each other. */
@@ -88,6 +99,7 @@ export class Bridge {
       return this.#answer(null, { code: rpcCodes.parseError, message: 'Parse error: the line is not valid JSON.' });
     if (!isObject(message) || (typeof message.method !== 'string' && !isRpcAnswer(message)))
       return this.#answer(null, { code: rpcCodes.invalidRequest, message: 'The line is not a single JSON-RPC message.' });
+    if (this.#forms.take(message)) return Promise.resolve();
     const barrier = this.#barrier;
     if (isRequest(message)) return barrier.then(() => this.#request(message, line));
     const notification = barrier.then(() => this.#notify(message as unknown as RpcMessage, line));
@@ -100,15 +112,69 @@ export class Bridge {
     const controller = new AbortController();
     this.#openRequests.set(name, controller);
     try {
-      const response = await this.#post(message, line, controller.signal);
+      const problem = policyProblem(this.#policy, message);
+      if (problem !== undefined) return await this.#refuseRequest(message, problem);
+      const permitted = await this.#permittedMessage(message, line, controller.signal);
+      if (permitted === undefined || controller.signal.reason === cancellation) return;
+      const response = await this.#post(message, permitted, controller.signal);
       if (controller.signal.reason === cancellation) return;
       this.#remember(message, line, response);
-      await this.#writeLine(response.body.toString('utf8'));
+      await this.#writeAnswer(message, response.body.toString('utf8'));
     } catch (error) {
       if (controller.signal.reason !== cancellation) await this.#answer(message.id, failureOf(error));
     } finally {
       if (this.#openRequests.get(name) === controller) this.#openRequests.delete(name);
     }
+  }
+
+  get #policy(): ToolPolicy {
+    return this.#options.policy ?? permitEverything;
+  }
+
+  /** Whether a tool is listed: it has to be permitted, and an answer needs a client that can ask its user. */
+  #isListed(name: string): boolean {
+    const { permitted } = this.#policy;
+    return (permitted === undefined || permitted.has(name)) && (name !== answerTool || this.#showsForms);
+  }
+
+  /** The line to send for a request; undefined if it was answered here. */
+  async #permittedMessage(message: Request, line: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
+    if (message.method !== 'tools/call') return line;
+    if (message.params?.name === answerTool) return this.#askUser(message, signal);
+    // Exactly what was checked is sent, even if a member appears twice in the line.
+    return this.#policy.permitted === undefined ? line : Buffer.from(JSON.stringify(message));
+  }
+
+  /** Lets the client's user answer a human request. The arguments of the model only say which one. */
+  async #askUser(message: Request, signal: AbortSignal): Promise<Buffer | undefined> {
+    const args = isObject(message.params?.arguments) ? message.params.arguments : {};
+    const { run_id, request_id } = args;
+    if (!this.#showsForms) return this.#refuseRequest(message, noForms);
+    if (typeof run_id !== 'string' || typeof request_id !== 'string')
+      return this.#refuseRequest(message, 'run_id and request_id are required.');
+    const { pending_human_request: request } = await this.#client.call('getRun', { params: { run_id } }, { signal });
+    if (request?.id !== request_id)
+      return this.#refuseRequest(message, `The run does not wait for the human request ${request_id}. get_run returns its current state.`);
+    const answer = formAnswer(request, await this.#forms.show(requestForm(run_id, request), signal));
+    if (answer === undefined)
+      return this.#refuseRequest(message, 'The user did not decide. The human request is still pending; do not ask again on your own.');
+    const params = { ...message.params, arguments: { run_id, request_id, ...answer } };
+    return Buffer.from(JSON.stringify({ ...message, params }));
+  }
+
+  /** Answers a request without sending it. A call of a tool gets a result, because that is what a model reads. */
+  async #refuseRequest({ id, method }: Request, message: string): Promise<undefined> {
+    if (method !== 'tools/call') return void (await this.#answer(id, { code: rpcCodes.methodNotFound, message }));
+    const result = { content: [{ type: 'text', text: message }], isError: true };
+    await this.#options.write(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    return undefined;
+  }
+
+  /** Passes an answer on; a list of tools contains only those that the client can call. */
+  async #writeAnswer({ method }: Request, text: string): Promise<void> {
+    const answer = method === 'tools/list' ? jsonValue(text) : undefined;
+    if (!isObject(answer) || !isObject(answer.result)) return this.#writeLine(text);
+    await this.#options.write(JSON.stringify({ ...answer, result: listedTools(answer.result, (name) => this.#isListed(name)) }));
   }
 
   /** Sends a request, and once more in a new session if its session was forgotten: a request rejected with 404 was not carried out. */
@@ -175,6 +241,7 @@ export class Bridge {
   #remember(message: Request, line: Buffer, response: TransportResponse): void {
     this.#tools.learn(message, readJson(response));
     if (message.method !== 'initialize' || Object.keys(modernHeaders(message)).length > 0) return;
+    this.#showsForms = canElicit(message.params);
     this.#initializeLine = line;
     this.#startSession(response);
   }
@@ -209,6 +276,9 @@ export class Bridge {
     void guardedTask.finally(() => this.#tasks.delete(guardedTask));
   }
 }
+
+const noForms =
+  'Only a person can answer a human request, and this client cannot show its user a form (elicitation). The user can answer with `aops inbox` or `aops runs respond RUN`, or on the page of the team.';
 
 const cancellation = new Error('the client cancelled the request');
 

@@ -9,5 +9,6 @@ export const mcp = defineGroup({
     request: () => import('./request.ts'),
     serve: () => import('./serve.ts'),
     config: () => import('./config.ts'),
+    install: () => import('./install/install.ts'),
   },
 });

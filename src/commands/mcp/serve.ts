@@ -3,6 +3,7 @@ import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { Bridge } from '../../client/mcp/bridge.ts';
 import { readLines, tooLong } from '../../client/mcp/lines.ts';
+import { policyFrom, policyOptions } from './policy-flags.ts';
 
 /** Maximum size of a message; bytes. */
 const maxLineBytes = 32 * 1024 * 1024;
@@ -12,15 +13,20 @@ const closingMilliseconds = 5_000;
 export default defineCommand({
   summary: 'Run an MCP server on the standard streams',
   description:
-    'For MCP clients that start their servers themselves. Each line of standard input is a JSON-RPC message. It is sent to the MCP endpoint of the service with the credential of the profile, and the response is written to standard output as one line; nothing else is written there. Requests are retried like those of other commands, but changes never happen more than once. The command ends when its input ends.',
-  operations: ['callMcp'],
+    'For MCP clients that start their servers themselves. Each line of standard input is a JSON-RPC message. It is sent to the MCP endpoint of the service with the credential of the profile, and the response is written to standard output as one line; nothing else is written there. Requests are retried like those of other commands, but changes never happen more than once. The command ends when its input ends.\n\n--read-only and --allow limit the tools. They are enforced here: a call of any other tool is refused. Without them, all tools are offered, except that only a person can answer a human request: the client shows its user a form with the request, and sends what the user decides. A client that cannot show forms is not offered the tool for answers.',
+  options: policyOptions,
+  operations: ['callMcp', 'getRun'],
   examples: [
     { command: 'aops mcp serve', text: 'Run the server, as a client does' },
+    { command: 'aops mcp serve --read-only', text: 'Offer only tools that change nothing' },
+    { command: "aops mcp serve --allow 'list_*,get_*' --allow start_run", text: 'Offer only these tools' },
     { command: 'aops mcp config', text: 'Print the configuration for a client' },
   ],
-  async run(context) {
+  async run(context, input) {
     const { terminal, signal } = context;
+    const policy = await policyFrom(context, input);
     const bridge = new Bridge(await context.client(), {
+      policy,
       write: (line) => terminal.data(`${line}\n`),
       log: (text) => {
         if (!terminal.brokenPipe.aborted) terminal.note(text);

@@ -312,3 +312,126 @@ describe('lines', () => {
     expect(await read(['x'.repeat(60), 'x'.repeat(60), '\nshort\n', 'y'.repeat(101)])).toEqual([tooLong, 'short', tooLong]);
   });
 });
+
+describe('human requests', () => {
+  const run_id = '0b1f4c9e-1111-4222-8333-444455556666';
+  const approval = { id: 'r1', title: 'Pay\u202e?', description: 'To Ex', type: 'approval', created_at: '' };
+  const question = {
+    ...approval,
+    type: 'question',
+    questions: [
+      { question: 'Which account?', header: 'Account', options: [{ label: 'A' }, { label: 'B', description: 'shared' }] },
+      { question: 'Labels?', options: [{ label: 'x' }, { label: 'y' }], multi_select: true },
+      { question: 'Why?' },
+    ],
+  };
+  const initialize = (capabilities: object) => rpc('initialize', 0, { protocolVersion: '2025-11-25', capabilities });
+  const respond = (args: object = {}) =>
+    rpc('tools/call', 5, { name: 'respond_to_human_request', arguments: { run_id, request_id: 'r1', approved: true, ...args } });
+  const pending = (request: object | null): Step => json(200, { run: { id: run_id }, pending_human_request: request });
+
+  /** A bridge whose client answers each form as its user decides. */
+  function withUser(server: RawServer, onForm: (params: Record<string, unknown>) => object) {
+    const bridge = newBridge(server);
+    const forms: Record<string, unknown>[] = [];
+    const decide = async (...messages: unknown[]): Promise<Line[]> => {
+      const done = bridge.repliesTo(...messages);
+      await eventually('the form is shown', async () => bridge.lines.some((line) => line.includes('elicitation/create')));
+      const form = bridge.lines.map((line) => JSON.parse(line) as Line).find(({ method }) => method === 'elicitation/create');
+      forms.push(form?.params ?? {});
+      bridge.send({ jsonrpc: '2.0', id: form?.id, ...onForm(form?.params ?? {}) });
+      return done;
+    };
+    return { ...bridge, decide, forms };
+  }
+
+  it('are answered with what the user enters, not with what the model proposes', async () => {
+    const server = await scriptedServer(greeting, pending(approval), result({ ok: 1 }));
+    const { decide, forms, repliesTo } = withUser(server, () => ({
+      result: { action: 'accept', content: { decision: 'deny', reason: 'no' } },
+    }));
+    await repliesTo(initialize({ elicitation: {} }));
+    const lines = await decide(respond());
+    expect(lines.find(({ id }) => id === 5)?.result).toEqual({ ok: 1 });
+    expect(forms[0]).toMatchObject({
+      message: expect.stringContaining('Pay\\u{202e}?\n\nTo Ex'),
+      requestedSchema: { required: ['decision'] },
+    });
+    expect(JSON.stringify(forms[0])).not.toContain('"default"');
+    expect(server.requests).toHaveLength(3);
+    expect(JSON.parse(String(server.requests[2]?.body))).toMatchObject({
+      params: { name: 'respond_to_human_request', arguments: { run_id, request_id: 'r1', approved: false, reason: 'no' } },
+    });
+  });
+
+  it('with questions become a field for each', async () => {
+    const server = await scriptedServer(greeting, pending(question), result());
+    const content = { answer_1: 'B', answer_2: 'x, y', answer_3: 'because' };
+    const { decide, forms, repliesTo } = withUser(server, () => ({ result: { action: 'accept', content } }));
+    await repliesTo(initialize({ elicitation: { form: {} } }));
+    await decide(respond({ answers: { 'Which account?': 'A' } }));
+    expect(forms[0]?.requestedSchema).toEqual({
+      type: 'object',
+      properties: {
+        answer_1: { type: 'string', title: 'Account', description: 'Which account?\nB: shared', minLength: 1, enum: ['A', 'B'] },
+        answer_2: { type: 'string', title: 'Labels?', description: 'Labels?\nOne or several, separated by commas: x, y', minLength: 1 },
+        answer_3: { type: 'string', title: 'Why?', description: 'Why?', minLength: 1 },
+      },
+      required: ['answer_1', 'answer_2', 'answer_3'],
+    });
+    expect(JSON.parse(String(server.requests[2]?.body)).params.arguments).toEqual({
+      ...{ run_id, request_id: 'r1' },
+      answers: { 'Which account?': 'B', 'Labels?': 'x, y', 'Why?': 'because' },
+    });
+  });
+
+  it.each([
+    ['declines', { result: { action: 'decline' } }],
+    ['closes the form', { result: { action: 'cancel' } }],
+    ['sends the form without a decision', { result: { action: 'accept', content: {} } }],
+    ['has a client that fails', { error: { code: -32_601, message: 'no' } }],
+  ])('stay pending if the user %s', async (_, reply) => {
+    const server = await scriptedServer(greeting, pending(approval));
+    const { decide, repliesTo } = withUser(server, () => reply);
+    await repliesTo(initialize({ elicitation: {} }));
+    const answerLine = (await decide(respond())).find(({ id }) => id === 5);
+    expect(answerLine?.result).toMatchObject({ isError: true });
+    expect(JSON.stringify(answerLine)).toContain('The user did not decide.');
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('cannot be answered by a client that shows no forms, or after another request has replaced them', async () => {
+    const tools = [{ name: 'respond_to_human_request' }, { name: 'stop_run' }];
+    const server = await scriptedServer(greeting, result({ tools }), greeting, result({ tools }), pending({ ...approval, id: 'r2' }));
+    const plain = newBridge(server);
+    await plain.repliesTo(initialize({}));
+    const lines = await plain.repliesTo(rpc('tools/list', 1), respond());
+    expect(lines.find(({ id }) => id === 1)?.result).toEqual({ tools: [{ name: 'stop_run' }] });
+    expect(JSON.stringify(lines.find(({ id }) => id === 5)?.result)).toContain('Only a person can answer a human request');
+    expect(server.requests).toHaveLength(2);
+
+    const capable = newBridge(server);
+    await capable.repliesTo(initialize({ elicitation: {} }));
+    await capable.repliesTo(rpc('tools/list', 1));
+    const replies = await capable.repliesTo(respond());
+    expect(replies.find(({ id }) => id === 1)?.result).toEqual({ tools });
+    expect(JSON.stringify(replies.find(({ id }) => id === 5)?.result)).toContain('does not wait for the human request r1');
+    expect(server.requests).toHaveLength(5);
+  });
+});
+
+describe('a policy', () => {
+  const policy = { permitted: new Set(['list_runs']), readOnly: true };
+
+  it('sends exactly the call that was checked', async () => {
+    const server = await scriptedServer(result());
+    const lines: string[] = [];
+    const bridge = new Bridge(newClient(server.url).client, { write: async (line) => void lines.push(line), log: () => undefined, policy });
+    for (const name of ['"start_run","name":"list_runs"', '"list_runs","name":"start_run"', '["list_runs"]', 'null'])
+      bridge.receive(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":${name}}}`));
+    await bridge.idle();
+    expect(server.requests.map(({ body }) => (JSON.parse(String(body)) as { params: object }).params)).toEqual([{ name: 'list_runs' }]);
+    expect(String(server.requests[0]?.body)).not.toContain('start_run');
+    expect(lines.filter((line) => line.includes('is not available'))).toHaveLength(3);
+  });
+});

@@ -1,0 +1,35 @@
+/** How a client starts `aops mcp serve`: the program, its arguments, and the folders that are not in their default places. */
+import os from 'node:os';
+import type { Context } from '../../cli/kit/context.ts';
+import { configPaths } from '../../config/paths.ts';
+
+/** What a client executes. It contains no secret: the credential is that of the profile. */
+export interface ServerEntry {
+  command: string;
+  args: string[];
+  env?: Record<string, string>;
+}
+
+/**
+ * @param absolute use the absolute paths of Node and of aops
+ * @param options further arguments of `aops mcp serve`
+ */
+export function serverEntry(context: Context, absolute: boolean, options: readonly string[] = []): ServerEntry {
+  const { launcher } = context;
+  const { profile } = context.config();
+  const args = ['mcp', 'serve', ...(profile.value === undefined ? [] : ['--profile', profile.value]), ...options];
+  const folders = foldersOf(context);
+  return {
+    ...(absolute ? { command: launcher.executable, args: [launcher.script, ...args] } : { command: 'aops', args }),
+    ...(Object.keys(folders).length === 0 ? {} : { env: folders }),
+  };
+}
+
+/** The folders that are not in their default places. Secrets from the environment are not passed on. */
+function foldersOf({ env, paths, launcher, cwd }: Context): Record<string, string> {
+  const { AOPS_CONFIG_DIR: _config, AOPS_DATA_DIR: _data, AOPS_CACHE_DIR: _cache, ...otherVariables } = env;
+  const defaultPaths = configPaths(otherVariables, env.HOME ?? os.homedir(), launcher.platform, cwd);
+  const names = { config: 'AOPS_CONFIG_DIR', data: 'AOPS_DATA_DIR', cache: 'AOPS_CACHE_DIR' } as const;
+  const keys = Object.keys(names) as (keyof typeof names)[];
+  return Object.fromEntries(keys.filter((key) => paths[key] !== defaultPaths[key]).map((key) => [names[key], paths[key]]));
+}
