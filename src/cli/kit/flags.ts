@@ -184,8 +184,11 @@ export const choice = <const Words extends readonly string[]>(
   ...settings,
 });
 /** The same as a required option. */
-export const requiredChoice = <const Words extends readonly string[]>(words: Words, summary: string): Option<Words[number]> =>
-  ({ ...choice(words, summary), required: true }) as Option<Words[number]>;
+export const requiredChoice = <const Words extends readonly string[]>(
+  words: Words,
+  summary: string,
+  settings: { metavar?: string } = {},
+): Option<Words[number]> => ({ ...choice(words, summary, settings), required: true }) as Option<Words[number]>;
 /**
  * A repeatable option whose values are chosen from several words; they can also be passed together, separated by commas or spaces.
  * @param aliases other words that are accepted, and their meaning

@@ -16,7 +16,7 @@ import { readConfig, replaceConfig } from './files.ts';
 import { shownChange } from './shown.ts';
 
 const options = {
-  client: requiredChoice(mcpClientIds, 'The client to configure'),
+  client: requiredChoice(mcpClientIds, `The client to configure: ${mcpClientIds.join(', ')}`, { metavar: 'CLIENT' }),
   name: text('NAME', 'Name of the server in the client (default aops)', { check: serverName }),
   project: flag('Change the file of the project in the current folder, instead of your own'),
   file: text('FILE', 'Change this file instead', { complete: 'files' }),
