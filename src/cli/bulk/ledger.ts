@@ -170,6 +170,11 @@ export class Ledger<Head extends LedgerHead, Result extends object> {
   }
 }
 
+/** The head of a ledger, to continue work whose parts are recorded there; undefined if nothing has been recorded. */
+export async function readHead(file: string): Promise<Record<string, unknown> | undefined> {
+  return objectsOf((await readLedger(file)) ?? '')[0];
+}
+
 async function readLedger(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

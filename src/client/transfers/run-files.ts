@@ -25,6 +25,8 @@ export interface TreeFile {
   /** In the sandbox. */
   path: string;
   size: number;
+  /** ISO 8601, if the service reports it. */
+  modifiedAt?: string;
   /** The content that the service has just returned, if it was requested. */
   content?: SandboxFileContent;
 }
@@ -72,8 +74,8 @@ export async function listRunTree(
     if (depth === 0) base = data.path;
     count += data.entries.length;
     if (count > treeLimits.files) throw tooManyFiles();
-    const parts = data.entries.map(async ({ path: inside, type, size }) =>
-      type === 'directory' ? listBelow(inside, depth + 1) : [{ path: inside, size }],
+    const parts = data.entries.map(async ({ path: inside, type, size, modified_at: modifiedAt }) =>
+      type === 'directory' ? listBelow(inside, depth + 1) : [{ path: inside, size, ...(modifiedAt == null ? {} : { modifiedAt }) }],
     );
     return (await Promise.all(parts)).flat();
   };

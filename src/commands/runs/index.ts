@@ -6,6 +6,7 @@ export const runs = defineGroup({
     list: () => import('./list.ts'),
     get: () => import('./get.ts'),
     start: () => import('./start.ts'),
+    rerun: () => import('./rerun.ts'),
     watch: () => import('./watch.ts'),
     wait: () => import('./wait.ts'),
     respond: () => import('./respond.ts'),

@@ -40,6 +40,9 @@ type Outcome =
   /** No further row would fare better. */
   | { kind: 'ended'; error: unknown };
 
+/** The requests that a dry run shows. */
+const shownRequests = 3;
+
 export class BulkStart {
   readonly #context: Context;
   readonly #ledger: RunLedger;
@@ -63,10 +66,6 @@ export class BulkStart {
     }
   }
 
-  get pending(): readonly PlannedStart[] {
-    return this.#pending;
-  }
-
   get startedCount(): number {
     return this.#startedCount;
   }
@@ -74,6 +73,21 @@ export class BulkStart {
   /** Whether every row has an outcome. */
   get isComplete(): boolean {
     return this.#ending === undefined && this.#unknown.length === 0 && !this.#context.signal.aborted;
+  }
+
+  /** What a dry run shows: how many runs would be started, and the first requests. */
+  async plan(): Promise<{ to_start: number; started_before: number; first_requests: unknown[] }> {
+    const [client, { DryRunStop }] = await Promise.all([this.#context.client(), import('../../../client/index.ts')]);
+    const requests: unknown[] = [];
+    for (const { body, files } of this.#pending.slice(0, shownRequests)) {
+      const sandbox = files === undefined ? {} : { sandbox_id: `(a new sandbox with ${files.join(', ')})` };
+      const input = { params: { teamId: this.#ledger.head.team_id }, body: { ...body, ...sandbox } };
+      await client.call('startRun', input).catch((error: unknown) => {
+        if (!(error instanceof DryRunStop)) throw error;
+        requests.push(error.request);
+      });
+    }
+    return { to_start: this.#pending.length, started_before: this.startedBefore.length, first_requests: requests };
   }
 
   /**

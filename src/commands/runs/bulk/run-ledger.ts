@@ -5,6 +5,8 @@ import { Ledger, type LedgerHead, type LedgerRules } from '../../../cli/bulk/led
 export interface RunLedgerHead extends LedgerHead {
   aops: 'runs';
   team_id: string;
+  /** The runs that are started again, in the order of the rows. */
+  sources?: string[];
 }
 
 /** The run of a row, or the reason why the service rejected the row. */

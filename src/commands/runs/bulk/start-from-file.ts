@@ -47,8 +47,6 @@ export interface StartSummary {
 }
 
 const defaultConcurrency = 4;
-/** The requests that a dry run shows. */
-const shownRequests = 3;
 
 /**
  * Starts the runs that have not been started yet. With `-o ndjson` and `-o id`, the runs are printed as they start.
@@ -180,24 +178,9 @@ class Work {
 
   /** The first requests and the number of all, in the form of other dry runs. */
   async showPlan(): Promise<never> {
-    const { context, bulk, planFailures, rows } = this.#parts;
-    const [client, { DryRunStop }] = await Promise.all([context.client(), import('../../../client/index.ts')]);
-    const requests: unknown[] = [];
-    for (const { body, files } of bulk.pending.slice(0, shownRequests)) {
-      const sandbox = files === undefined ? {} : { sandbox_id: `(a new sandbox with ${files.join(', ')})` };
-      const input = { params: { teamId: context.teamId() }, body: { ...body, ...sandbox } };
-      await client.call('startRun', input).catch((error: unknown) => {
-        if (!(error instanceof DryRunStop)) throw error;
-        requests.push(error.request);
-      });
-    }
-    throw new DryRunStop({
-      rows: rows.rows.length,
-      to_start: bulk.pending.length,
-      started_before: bulk.startedBefore.length,
-      failed: bulk.failedRows.length + planFailures.length,
-      first_requests: requests,
-    });
+    const { bulk, planFailures, rows } = this.#parts;
+    const [{ DryRunStop }, plan] = await Promise.all([import('../../../client/index.ts'), bulk.plan()]);
+    throw new DryRunStop({ rows: rows.rows.length, failed: bulk.failedRows.length + planFailures.length, ...plan });
   }
 
   /** Writes the failed rows, and removes a ledger that is no longer needed. */
