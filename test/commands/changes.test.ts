@@ -129,6 +129,7 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       path: `${team}/runs`,
       body: { agent_id: agent, message: 'm' },
     },
+    'runs rerun': { argv: [waitingRun], method: 'POST', path: /\/runs$/ },
     'runs respond': { argv: [waitingRun, '--approve'], method: 'POST', path: /\/respond$/, body: { approved: true } },
     'runs send': {
       argv: [waitingRun, 'hello', '--as-answer'],

@@ -70,6 +70,7 @@ const alsoNeeded: Record<string, string[]> = {
   'agents schedules update': ['--enabled'],
   'agents schedules next': ['x'],
   'runs start': ['--agent', 'x'],
+  'runs rerun': ['--agent', 'x'],
   'runs respond': ['--approve'],
   'artifacts update': ['--refresh', 'daily'],
   'artifacts export': ['--html', 'x'],

@@ -4,7 +4,7 @@ import { webAddress } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { anyArguments, choice, dateTime, integer, text, toggle } from '../../cli/kit/flags.ts';
-import { column, idColumn, listOutput } from '../../cli/kit/output.ts';
+import { column, idColumn, listOutput, wideViewForIds } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { agentId } from '../../cli/names/resolve.ts';
 import { runId } from '../../cli/names/resolve-run.ts';
@@ -52,7 +52,11 @@ export default defineCommand({
   ],
   result: returns({ id: 'uuid', run_number: 'integer|null', agent_id: 'uuid|null', rerun_of: 'uuid' }),
   output: listOutput<Rerun>({
-    columns: [column('RUN', runWord), idColumn((run) => run.id), column('RERUN OF', (run) => run.rerun_of)],
+    columns: [
+      column('RUN', runWord),
+      column('RERUN OF', (run) => run.rerun_of),
+      idColumn((run) => run.id, { minViewWidth: wideViewForIds }),
+    ],
     empty: 'No run matches the filters.',
   }),
   async run(context, input) {

@@ -8,6 +8,7 @@ import { inCompletionOrder } from '../../../cli/bulk/completion-order.ts';
 import { type GracefulClient, gracefulClient } from '../../../cli/bulk/graceful.ts';
 import type { FailedRow } from '../../../cli/bulk/rows.ts';
 import type { Context } from '../../../cli/kit/context.ts';
+import type { PlannedRequest, PlannedWork } from '../../../client/dry-run.ts';
 import { OutcomeUnknownError, ServiceAnswerError } from '../../../client/errors.ts';
 import { credentialName } from '../../../config/credential.ts';
 import type { Body } from '../../../interface/types.ts';
@@ -76,9 +77,9 @@ export class BulkStart {
   }
 
   /** What a dry run shows: how many runs would be started, and the first requests. */
-  async plan(): Promise<{ to_start: number; started_before: number; first_requests: unknown[] }> {
+  async plan(): Promise<{ to_start: number; started_before: number; first_requests: (PlannedRequest | PlannedWork)[] }> {
     const [client, { DryRunStop }] = await Promise.all([this.#context.client(), import('../../../client/index.ts')]);
-    const requests: unknown[] = [];
+    const requests: (PlannedRequest | PlannedWork)[] = [];
     for (const { body, files } of this.#pending.slice(0, shownRequests)) {
       const sandbox = files === undefined ? {} : { sandbox_id: `(a new sandbox with ${files.join(', ')})` };
       const input = { params: { teamId: this.#ledger.head.team_id }, body: { ...body, ...sandbox } };

@@ -169,6 +169,9 @@ class Rerunning {
 
   async showPlan(): Promise<never> {
     const [{ DryRunStop }, plan] = await Promise.all([import('../../../client/index.ts'), this.#bulk.plan()]);
+    const [onlyRequest] = plan.first_requests;
+    if (this.#sources.length === 1 && onlyRequest) throw new DryRunStop(onlyRequest);
+    if (this.#sources.length === 1) await this.#end([]);
     throw new DryRunStop({ runs: this.#sources.length, failed: this.#errors.length + this.#bulk.failedRows.length, ...plan });
   }
 

@@ -1,0 +1,177 @@
+/** `runs rerun`: what of a run is repeated, what is reported as missing, and how an interrupted command continues. */
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Rerun } from '../../src/commands/runs/bulk/rerun-runs.ts';
+import type { Queue, RunListItem } from '../../src/interface/types.ts';
+import { newRepository } from '../support/repository.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+async function runsOf(agentId: string): Promise<RunListItem[]> {
+  const { data } = await service.api<{ data: RunListItem[] }>(
+    'GET',
+    `/teams/${service.service.teamId}/runs?agent_id=${agentId}&limit=100&sort_order=asc`,
+  );
+  return data;
+}
+const rerunsIn = (text: string): Rerun[] => (JSON.parse(text) as { data: Rerun[] }).data;
+const errorOf = (stderr: string) => (JSON.parse(stderr.trim().split('\n').at(-1) as string) as { error: Record<string, unknown> }).error;
+
+async function entriesOf(run: string): Promise<string[]> {
+  const { data } = await service.api<{ data: { entries: { name: string }[] } }>('GET', `/runs/${run}/sandbox/files`);
+  return data.entries.map(({ name }) => name).sort();
+}
+
+describe('runs rerun', () => {
+  it('repeats agent, message and files, without what the run wrote or changed', async () => {
+    const agent = await service.agent('- exec: { run: "cat in/data.txt >> result.txt; echo more >> changed.txt" }');
+    await service.file('in/data.txt', 'input');
+    await service.file('changed.txt', 'before\n');
+    const started = await service.cli([
+      'runs',
+      'start',
+      '--agent',
+      agent,
+      '--message',
+      'line 1\nline 2',
+      '--upload',
+      'in',
+      '--upload',
+      'changed.txt',
+      '-o',
+      'id',
+    ]);
+    const original = started.stdout.trim();
+    await service.until(original, 'completed');
+    const result = await service.cli(['runs', 'rerun', original, '--json']);
+    expect(result.code).toBe(0);
+    expect(result.stderr).toBe(`${original}: Not copied, because the run wrote or changed them: changed.txt, result.txt\n`);
+    const [rerun] = rerunsIn(result.stdout) as [Rerun];
+    expect(rerun).toMatchObject({ rerun_of: original, agent_id: agent });
+    expect(rerun.id).not.toBe(original);
+    await service.until(rerun.id, 'completed');
+    expect((await service.messages(rerun.id))[0]).toMatchObject({ role: 'user', text_content: 'line 1\nline 2' });
+    expect(await entriesOf(rerun.id)).toEqual(['changed.txt', 'in', 'result.txt']);
+    expect((await service.cli(['sandbox', 'cat', rerun.id, 'result.txt'])).stdout).toBe('input');
+    expect((await service.cli(['sandbox', 'cat', rerun.id, 'changed.txt'])).stdout).toBe('more\n');
+    // A completed rerun is not continued: the same command starts another run.
+    expect(rerunsIn((await service.cli(['runs', 'rerun', original, '--no-files', '--json'])).stdout)).toHaveLength(1);
+    expect(await runsOf(agent)).toHaveLength(3);
+  });
+
+  it('repeats a run without a message, even if it was sent one later', async () => {
+    const agent = await service.agent('- say: hello');
+    const original = await service.start(agent);
+    await service.until(original, 'completed');
+    await service.api('POST', `/runs/${original}/messages`, { message: 'sent later' });
+    await service.until(original, 'completed');
+    const [rerun] = rerunsIn((await service.cli(['runs', 'rerun', original, '--json'])).stdout) as [Rerun];
+    await service.until(rerun.id, 'completed');
+    expect(await service.texts(rerun.id)).toEqual(['hello']);
+  });
+
+  it('uses the commit from which the run started, even if the branch has moved on', async () => {
+    const repository = await newRepository(path.join(service.folder, 'repository'), { 'a.txt': 'one\n' });
+    const agent = await service.agent('- exec: { run: "cat a.txt" }');
+    const original = (await service.cli(['runs', 'start', '--agent', agent, '--repo', repository.folder, '-o', 'id'])).stdout.trim();
+    await service.until(original, 'completed');
+    await repository.commit('Second', { 'a.txt': 'two\n' });
+    const [rerun] = rerunsIn((await service.cli(['runs', 'rerun', original, '--json'])).stdout) as [Rerun];
+    await service.until(rerun.id, 'completed');
+    expect((await service.cli(['sandbox', 'cat', rerun.id, 'a.txt'])).stdout).toBe('one\n');
+  });
+
+  it('explains which runs cannot be started again, and starts the others', async () => {
+    const gone = await service.agent('- say: hi', 'soon-deleted');
+    const goneRun = await service.start(gone);
+    await service.until(goneRun, 'completed');
+    await service.api('DELETE', `/agents/${gone}`);
+    const agent = await service.agent('- complete_case: done', 'case-worker');
+    const { queue } = await service.api<{ queue: Queue }>('POST', `/teams/${service.service.teamId}/queues`, { name: 'rerun-cases' });
+    await service.api('POST', `/agents/${agent}/case-triggers`, { case_queue_id: queue.id, enabled: true });
+    await service.api('POST', `/queues/${queue.id}/cases`, { case: { title: 'x' } });
+    let caseRun: RunListItem | undefined;
+    while (caseRun?.status !== 'completed') [caseRun] = await runsOf(agent);
+    const refusal = await service.cli(['runs', 'rerun', caseRun.id]);
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(refusal.stderr).toContain('The run cannot be started again, because it worked on a case.');
+    expect(refusal.stderr).toContain('aops cases reprocess');
+    const other = await service.run('- say: fine');
+    const result = await service.cli(['runs', 'rerun', goneRun, caseRun.id, other, '--json']);
+    expect(result.code).toBe(6);
+    expect(rerunsIn(result.stdout).map(({ rerun_of }) => rerun_of)).toEqual([other]);
+    expect(result.stderr).toContain(`Run ${goneRun}: There is no agent ${gone}.`);
+    expect(errorOf(result.stderr)).toMatchObject({ code: 'runs_failed_partly', message: '2 of 3 runs could not be started again.' });
+  });
+
+  it('shows the runs that match filters, and needs a confirmation', async () => {
+    const agent = await service.agent('- fail: "no"');
+    for (const message of ['first', 'second']) await service.until(await service.start(agent, message), 'failed');
+    const argv = ['runs', 'rerun', '--agent', agent, '--status', 'failed', '--since', '1h'];
+    const preview = /^2 runs:\n {2}[0-9a-f-]{36} {2}failed {2}first\n {2}[0-9a-f-]{36} {2}failed {2}second\n/;
+    const refusal = await service.cli(argv);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toMatch(preview);
+    expect(refusal.stderr).toContain('Pass --yes to confirm.');
+    expect(await runsOf(agent)).toHaveLength(2);
+    const plan = await service.cli([...argv, '--dry-run']);
+    expect(plan.json()).toMatchObject({
+      runs: 2,
+      to_start: 2,
+      first_requests: [{ body: { message: 'first' } }, { body: { message: 'second' } }],
+    });
+    expect(await runsOf(agent)).toHaveLength(2);
+    const result = await service.cli([...argv, '--yes', '-o', 'id']);
+    expect(result.code).toBe(0);
+    expect(result.stderr).toMatch(preview);
+    expect((await runsOf(agent)).map(({ title }) => title).sort()).toEqual(['first', 'first', 'second', 'second']);
+    expect((await service.cli(['runs', 'rerun', '--agent', agent, '--status', 'waiting', '--yes'])).stderr).toBe(
+      'No run matches the filters.\n',
+    );
+  });
+
+  it('continues with the same runs after an interruption, and starts none of them twice', async () => {
+    const agent = await service.agent('- say: hi');
+    const messages = Array.from({ length: 30 }, (_, index) => `m${index}`);
+    for (const message of messages) await service.start(agent, message);
+    const argv = ['runs', 'rerun', '--agent', agent, '--yes', '--concurrency', '2', '-o', 'ndjson'];
+    let interrupt = (): void => undefined;
+    let isInterrupted = false;
+    const first = await service.cli(argv, {
+      onStart: (stop) => {
+        interrupt = stop;
+      },
+      onOutput: (stdout) => {
+        if (isInterrupted || stdout.split('\n').length < 6) return;
+        isInterrupted = true;
+        interrupt();
+      },
+    });
+    expect(first.code).toBe(130);
+    const startedFirst = first.lines<Rerun>().length;
+    expect(await runsOf(agent)).toHaveLength(30 + startedFirst);
+    // The new runs match the filter too, but the selection is that of the first command.
+    const second = await service.cli(argv);
+    expect(second.code).toBe(0);
+    expect(second.stderr).toContain(`Continuing after an interruption: ${startedFirst} of 30 runs were started again.`);
+    expect(new Set(second.lines<Rerun>().map(({ rerun_of }) => rerun_of)).size).toBe(30);
+    const titles = (await runsOf(agent)).map(({ title }) => title).sort();
+    expect(titles).toEqual([...messages, ...messages].sort());
+    expect(await readdir(path.join(service.folder, 'data', 'bulk'))).toEqual([]);
+  });
+
+  it.each([
+    [[], 'No runs were specified.'],
+    [['1', '--status', 'failed'], 'Filters cannot be combined with the names of runs.'],
+    [['1', '--idempotency-key', 'k'], '--idempotency-key cannot be used here'],
+  ])('rejects %j', async (flags, problem) => {
+    const result = await service.cli(['runs', 'rerun', ...flags]);
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toContain(problem);
+  });
+});
