@@ -7,8 +7,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Drafts } from './prompting/drafts.ts';
 import type { Choice, InputQuestion, PlainQuestion, PromptOptions, Question, Withdrawal } from './prompting/question.ts';
-import { type Show, showPrompt } from './prompting/show.ts';
-import { writeLong } from './prompting/write-long.ts';
+import type { Show } from './prompting/show.ts';
 import { sanitize, sanitizeLine } from './sanitize.ts';
 import type { Terminal } from './streams.ts';
 
@@ -43,10 +42,12 @@ export interface PrompterOptions {
   drafts: Drafts;
 }
 
-/** Prompts on this terminal. The prompt libraries are loaded with the first question. */
+/** Prompts on this terminal. Everything that shows them is loaded with the first question. */
 export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOptions): Prompter {
-  const ask = <Answer>(question: Question, options: PromptOptions | undefined, show: Show<Answer>) =>
-    showPrompt(terminal, clock, question, options ?? {}, show);
+  const ask = async <Answer>(question: Question, options: PromptOptions | undefined, show: Show<Answer>) => {
+    const { showPrompt } = await import('./prompting/show.ts');
+    return showPrompt(terminal, clock, question, options ?? {}, show);
+  };
   const choose = <Value>(question: ChoiceQuestion<Value>, filter: boolean, initial: number, options: PromptOptions | undefined) =>
     ask(question, options, async (components, base, context) => {
       const index = await components.choose({ base, rows: question.choices.map(cleanRow), initial, filter }, context);
@@ -83,8 +84,10 @@ export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOp
         open.keyboard.pasteAsKeys();
         return password({ message: heading.message, theme, mask: '*' }, context);
       }),
-    input: (question, options = {}) =>
-      writeLong(terminal, drafts, (promptOptions, show) => ask(question, promptOptions, show), question, options),
+    input: async (question, options = {}) => {
+      const { writeLong } = await import('./prompting/write-long.ts');
+      return writeLong(terminal, drafts, (promptOptions, show) => ask(question, promptOptions, show), question, options);
+    },
   };
 }
 
