@@ -38,6 +38,7 @@ export const requiredMembers: { readonly [Id in OperationId]?: readonly (keyof R
   stopArtifactMessage: ['artifact'],
   listArtifactConnections: ['connections'],
   getLocalCredential: ['credential'],
+  listTeams: ['teams', 'total'],
   listLocalTeams: ['teams', 'total'],
   createLocalTeam: ['team'],
   updateLocalTeam: ['team'],

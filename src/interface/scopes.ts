@@ -42,6 +42,7 @@ export type Access = Scope | 'any' | 'full' | 'owner';
  * page can show all data of the team.
  */
 export const operationAccess: Readonly<Record<OperationId, Access>> = {
+  listTeams: 'any',
   getTeam: 'any',
 
   listTeamWebhooks: 'webhooks:manage',

@@ -104,9 +104,6 @@ describe('auth login', () => {
     const noAddress = await cli(['auth', 'login'], { stdin: 'key' });
     expect(noAddress).toMatchObject({ code: 2, stdout: '' });
     expect(noAddress.stderr).toContain('--base-url');
-    const noTeamGiven = await cli(['auth', 'login', '--base-url', service.service.url], { stdin: 'key' });
-    expect(noTeamGiven).toMatchObject({ code: 2, stdout: '' });
-    expect(noTeamGiven.stderr).toContain('--team');
   });
 
   it.each(['nonsense', 'ftp://example.com', 'http://example.com', 'https://user:secret@example.com'])(

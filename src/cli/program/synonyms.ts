@@ -216,7 +216,6 @@ export const meaningsByGroup: Readonly<Record<string, Readonly<Record<string, re
     update: ['cases set-status', 'cases set-priority'],
     edit: ['cases set-status', 'cases set-priority'],
   },
-  teams: { list: ['teams get'], ls: ['teams get'] },
   billing: { get: ['billing usage'], limits: ['billing entitlements'], plan: ['billing entitlements'], show: ['billing usage'] },
   artifacts: {
     edit: ['artifacts send ARTIFACT MESSAGE'],

@@ -11,6 +11,7 @@ import { bearerCredential } from '../../client/access/credential.ts';
 import { normaliseBaseUrl, normaliseTokenUrl } from '../../config/base-url.ts';
 import { checkScope } from '../../config/secret.ts';
 import type { Credential as SavedCredential } from '../../config/store.ts';
+import { chooseTeam } from './choose-team.ts';
 
 interface SignedIn {
   profile: string;
@@ -22,15 +23,15 @@ interface SignedIn {
 export default defineCommand({
   summary: 'Sign in to a service',
   description:
-    'Checks the credential with the service and saves it in the profile selected with --profile (default "default"). It is only ever sent to the address it was saved for. The key (with --client-id, the client secret) is prompted for on a terminal and read from standard input otherwise; it is never an argument. The address and the team come from --base-url and --team, or are prompted for.',
+    'Checks the credential with the service and saves it in the profile selected with --profile (default "default"). It is only ever sent to the address it was saved for. The key (with --client-id, the client secret) is prompted for on a terminal and read from standard input otherwise; it is never an argument. The address comes from --base-url, or is prompted for. Without --team, the only team that the credential can use is selected; if there are several, you choose one.',
   options: {
     clientId: text('ID', 'Sign in with OAuth 2.0 client credentials, as this client'),
     tokenUrl: text('URL', 'URL for access tokens (default: the one the service advertises)'),
     scope: text('WORDS', 'Scope of the access token (default: everything the client is allowed to do)'),
   },
-  operations: ['getTeam'],
+  operations: ['listTeams', 'getTeam'],
   examples: [
-    { command: 'aops auth login --base-url https://agents.example.com --team TEAM', text: 'Sign in, prompting for the key' },
+    { command: 'aops auth login --base-url https://agents.example.com', text: 'Sign in, prompting for the key' },
     {
       command: 'aops auth login --profile ci --base-url https://agents.example.com --team TEAM < key.txt',
       text: 'Sign in with a key from a file',
@@ -48,14 +49,13 @@ export default defineCommand({
     const profile = config.profile.value ?? 'default';
     const baseUrl = config.base_url.value ?? (await ask(context, 'Address of the service (https://...)', '--base-url'));
     const base_url = normaliseBaseUrl(baseUrl, 'The address of the service');
-    const team_id = config.team_id.value ?? (await ask(context, 'Team ID', '--team'));
     const credential = await readCredential(context, input, base_url);
     const client = await connectWith(context, base_url, credential);
     try {
-      const { team } = await client.call('getTeam', { params: { teamId: team_id } });
-      await context.store.saveProfile(profile, { base_url, team_id }, credential);
+      const team = await chooseTeam(context, client, config.team_id.value, () => ask(context, 'Team ID', '--team'));
+      await context.store.saveProfile(profile, { base_url, team_id: team.id }, credential);
       await context.store.useProfile(profile);
-      return { profile, base_url, team_id, team: team.name };
+      return { profile, base_url, team_id: team.id, team: team.name };
     } finally {
       await client.close();
     }

@@ -1,5 +1,4 @@
 import { formatDuration } from '../../base/duration.ts';
-import { AopsError } from '../../base/errors.ts';
 import { clientCredentials, tokenCache } from '../../cli/connect/connection.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -11,6 +10,7 @@ import { originOf } from '../../config/base-url.ts';
 import type { UsableCredential } from '../../config/credential.ts';
 import { requireBaseUrl, requireCredential } from '../../config/resolve.ts';
 import { maskSecret } from '../../config/secret.ts';
+import { isNotOffered } from './not-offered.ts';
 
 interface AuthStatus {
   profile: string | null;
@@ -97,14 +97,10 @@ async function knownAccess(client: Client): Promise<KnownAccess | null> {
     const { name, scopes, expires_at, owner } = credential;
     return { name, scopes, expires_at, owner };
   } catch (error) {
-    if (error instanceof AopsError && isUnknown(error)) return null;
+    if (isNotOffered(error)) return null;
     throw error;
   }
 }
-
-/** Other services do not have this operation, or use its path for something else. */
-const isUnknown = ({ code, details: { status = 0 } }: AopsError): boolean =>
-  code === 'unusable_answer' || [400, 403, 404, 405].includes(status);
 
 function accessFields({ access, ...credential }: AuthStatus['credential']): Record<string, unknown> {
   if (access === null) return credential.token_url === undefined ? {} : { Scope: scopeOf(credential) ?? 'the default of the client' };

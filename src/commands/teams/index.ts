@@ -1,6 +1,6 @@
 import { defineGroup } from '../../cli/kit/command.ts';
 
 export const teams = defineGroup({
-  summary: 'Show your team',
-  commands: { get: () => import('./get.ts') },
+  summary: 'Show your teams',
+  commands: { list: () => import('./list.ts'), get: () => import('./get.ts') },
 });

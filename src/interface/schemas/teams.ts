@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { teamOperations } from '../operations/teams.ts';
-import { DateTime, Named, Nullable, Uuid } from './common.ts';
+import { DateTime, Named, Nullable, paging, Uuid } from './common.ts';
 
 export const Team = Named('Team', {
   id: Uuid,
@@ -14,5 +14,9 @@ export const Team = Named('Team', {
 export type Team = Static<typeof Team>;
 
 export const teamSchemas = {
+  listTeams: {
+    query: Type.Object(paging(100, 20)),
+    response: Type.Object({ teams: Type.Array(Team), total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() }),
+  },
   getTeam: { response: Type.Object({ team: Team }) },
 } as const satisfies Record<keyof typeof teamOperations, OperationSchemas>;

@@ -41,6 +41,9 @@ describe('teams and agents', () => {
   it('shows only the own team', async () => {
     const service = await api();
     expect((await service.ok('getTeam')).team).toMatchObject({ id: service.service.teamId, name: 'Local' });
+    const { team } = await service.ok('getTeam');
+    expect(await service.ok('listTeams')).toEqual({ teams: [team], total: 1, limit: 20, offset: 0 });
+    expect(await service.ok('listTeams', { query: { offset: 1, limit: 5 } })).toEqual({ teams: [], total: 1, limit: 5, offset: 1 });
     expect(failure(await service.call('getTeam', { params: { teamId: randomUUID() } }))).toEqual([404, 'team_not_found']);
     expect(failure(await service.call('listRuns', { params: { teamId: randomUUID() } }))).toEqual([404, 'team_not_found']);
   });
