@@ -7,8 +7,9 @@ import { AopsError, exitCodes } from '../base/errors.ts';
 import { type ColorMode, columnsOf, type Environment, isCi, supportsLinks, supportsUnicode, wantsColor } from './capabilities.ts';
 import { notificationSequence } from './notification.ts';
 import { SecretFilter } from './redact.ts';
-import { escapeJson, sanitizeLine } from './sanitize.ts';
+import { escapeJson, sanitize, sanitizeLine } from './sanitize.ts';
 import { loadStyles, resolveMarkup, type Styles } from './style.ts';
+import { annotation, isGitHubActions, withoutCommands, withoutCommandsInJson } from './workflow-commands.ts';
 
 export type InputStream = Readable & { isTTY?: boolean };
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
@@ -119,6 +120,8 @@ export class Terminal {
   readonly jobs: JobControl | undefined;
   /** Whether the process runs in CI: no animation, no questions. */
   readonly ci: boolean;
+  /** Whether the log is read by GitHub Actions. */
+  readonly #readsCommands: boolean;
   readonly #secrets = new SecretFilter();
   readonly #breakController = new AbortController();
   #options: TerminalOptions = {};
@@ -134,6 +137,7 @@ export class Terminal {
     this.env = streams.env;
     this.jobs = streams.jobs;
     this.ci = isCi(streams.env);
+    this.#readsCommands = isGitHubActions(streams.env);
     streams.stdout.on('error', (error) => this.#handleOutFailure(error));
     streams.stderr.on('error', () => {
       this.#errorsLost = true;
@@ -169,7 +173,7 @@ export class Terminal {
 
   /** Text for people on stdout, sanitised. Resolves when more may be written. @throws AopsError `output_failed` */
   write(text: string): Promise<void> {
-    return this.#writeOut(resolveMarkup(text));
+    return this.#writeOut(this.#forPeople(text));
   }
 
   /** One line on stdout, sanitised. @throws AopsError `output_failed` */
@@ -185,7 +189,8 @@ export class Terminal {
   /** One compact JSON object on a line of stdout, for streams of events. @throws AopsError `output_failed` */
   json(value: unknown): Promise<void> {
     const text = JSON.stringify(value);
-    return this.#writeOut(`${this.out.isTTY ? escapeJson(text) : text}\n`);
+    const plain = this.#readsCommands ? withoutCommandsInJson(text) : text;
+    return this.#writeOut(`${this.out.isTTY ? escapeJson(plain) : plain}\n`);
   }
 
   /** Bytes of a file on stdout, unchanged; the caller decides whether they may go to a terminal. @throws AopsError `output_failed` */
@@ -217,6 +222,11 @@ export class Terminal {
     const { stream } = this.err.isTTY ? this.err : this.out;
     // Control characters are made visible before secrets are searched for, so that they cannot split one.
     stream.write(notificationSequence(this.#secrets.apply(sanitizeLine(text)), this.env));
+  }
+
+  /** An annotation of the job in GitHub Actions, on stderr. */
+  annotate(level: 'error' | 'warning', title: string, message: string): void {
+    if (!this.#errorsLost) this.err.stream.write(`${this.#secrets.apply(annotation(level, sanitize(title), sanitize(message)))}\n`);
   }
 
   /** Whether a prompt is on the screen. */
@@ -264,7 +274,11 @@ export class Terminal {
       return;
     }
     // Markup is resolved before secrets are searched for, so that it cannot split one.
-    this.err.stream.write(this.#secrets.apply(resolveMarkup(text)));
+    this.err.stream.write(this.#secrets.apply(this.#forPeople(text)));
+  }
+
+  #forPeople(text: string): string {
+    return this.#readsCommands ? withoutCommands(resolveMarkup(text)) : resolveMarkup(text);
   }
 
   #handleOutFailure(error: NodeJS.ErrnoException): void {

@@ -7,6 +7,7 @@ import { renderData } from '../../terminal/formats.ts';
 import { renderRecord } from '../../terminal/record.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import { renderTable } from '../../terminal/table.ts';
+import { isGitHubActions, withoutCommandsInJson } from '../../terminal/workflow-commands.ts';
 import { forPeople, viewOf } from '../kit/audience.ts';
 import type { Context } from '../kit/context.ts';
 import { Count, RowList } from '../kit/list.ts';
@@ -25,15 +26,20 @@ export async function presentResult(
   const view = await viewOf(context);
   const render = async (data: unknown): Promise<void> => {
     const isRaw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
+    const isJson =
+      (format === 'json' || format === 'ndjson' || (isRaw && format === 'table')) && flags.jq === undefined && flags.template === undefined;
+    const safe = isJson && isGitHubActions(terminal.env) ? withoutCommandsInJson : (text: string): string => text;
     await terminal.data(
-      await renderData(data, {
-        format: isRaw && format === 'table' ? 'json' : format,
-        fields: flags.fields,
-        jq: flags.jq,
-        template: flags.template,
-        knownFields,
-        view,
-      }),
+      safe(
+        await renderData(data, {
+          format: isRaw && format === 'table' ? 'json' : format,
+          fields: flags.fields,
+          jq: flags.jq,
+          template: flags.template,
+          knownFields,
+          view,
+        }),
+      ),
     );
   };
   if (result instanceof RowList) {

@@ -1,5 +1,6 @@
 /** Watches a run to its end: its events go to a sink, and its human requests to a responder that works in parallel. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { reportsToGitHub, reportToGitHub } from '../../cli/following/github-report.ts';
 import { outageNotes } from '../../cli/following/outage.ts';
 import type { PositionFile } from '../../cli/following/position-file.ts';
 import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
@@ -90,8 +91,11 @@ export async function readEvents(
       context.terminal.note(
         `Detached. The run ${answerer.isOpen ? 'is waiting for an answer' : 'continues'}. Come back with: aops runs watch ${runWord(requestedRun)}`,
       );
-    if (!isWaiting(error) || !printsRun(context)) throw error;
+    const needsRun = isWaiting(error) && (printsRun(context) || reportsToGitHub(context));
+    if (!needsRun) throw error;
     const run = await readRun(client, runId).catch(() => undefined);
+    if (run) reportToGitHub(context, run, error);
+    if (!printsRun(context)) throw error;
     throw run === undefined ? error : new ResultError(error, run);
   } finally {
     await answerer.end();
@@ -119,6 +123,7 @@ export const failedAfter = (context: Context, run: Run, error: AopsError): AopsE
 /** The result of a command that watched a run. @throws AopsError for the outcome, unless the run completed */
 export function resultOf(context: Context, run: Run): Run | undefined {
   const error = outcomeError(run, runForHere(context, run));
+  reportToGitHub(context, run, error);
   if (error) throw failedAfter(context, run, error);
   return printsRun(context) ? run : undefined;
 }

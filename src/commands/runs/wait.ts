@@ -1,4 +1,5 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { reportToGitHub } from '../../cli/following/github-report.ts';
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { outcomeError } from '../../cli/following/run-outcome.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
@@ -55,6 +56,7 @@ export default defineCommand({
         const error = isWaiting
           ? undefined
           : (outcomeError(run, requestedRun) ?? (input.for === 'waiting' ? noRequestError(requestedRun) : undefined));
+        if (!isWaiting) reportToGitHub(context, run, error);
         if (error) throw new ResultError(error, run);
         return run;
       }

@@ -20,6 +20,7 @@ const otherVariables: readonly (readonly [variable: string, meaning: string])[] 
   ['AOPS_NO_RATE_SHARING', 'If set to anything, aops does not share the state of the rate limit with other processes.'],
   ['AOPS_WEBHOOK_SECRET', 'The signing secret for `aops webhooks listen` and `aops webhooks verify`, unless --secret is passed.'],
   ['AOPS_BIN', 'The path of aops; set for extensions and shell aliases.'],
+  ['AOPS_GITHUB', '`off` turns off annotations and the summary of the job in GitHub Actions.'],
   ['AOPS_EXTENSION', 'The name of the extension; set for extensions.'],
   ['AOPS_PROGRAM_ID', 'Marks the processes of a run at the level `host`; the local service sets it, and you do not have to.'],
   ['VISUAL', 'The editor for long answers and for `aops agents edit`; takes precedence over `EDITOR`.'],
@@ -55,6 +56,7 @@ const surroundings: readonly (readonly [variables: string, meaning: string])[] =
     'DISPLAY, WAYLAND_DISPLAY',
     'Whether there is a screen to open pages on, together with `SSH_CONNECTION` and `WSL_DISTRO_NAME`; not needed with `BROWSER`.',
   ],
+  ['GITHUB_ACTIONS, GITHUB_STEP_SUMMARY', 'Whether this is a job of GitHub Actions, and the file for its summary.'],
   ['SHELL', 'The shell whose completion `aops doctor` checks.'],
   ['NODE_EXTRA_CA_CERTS', 'A file with additional certificate authorities to trust.'],
   [
