@@ -46,6 +46,7 @@ export function openApiDocument(baseUrl: string): Json {
     },
     servers: [{ url: baseUrl }],
     security: [{ bearer: [] }, { oauth2: [] }],
+    'x-team-page': `${baseUrl}/`,
     tags: Object.keys(operationGroups).map((name) => ({ name })),
     paths: pathItems,
     'x-printed-events': {

@@ -1,5 +1,6 @@
 import { parseDuration } from '../../base/duration.ts';
 import { UsageError } from '../../base/errors.ts';
+import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { type OnUnreadable, type PendingRequest, pendingRequests, type RequestFilter } from '../../cli/following/pending.ts';
 import { forPeople, isShaped } from '../../cli/kit/audience.ts';
@@ -36,6 +37,7 @@ export default defineCommand({
     olderThan: duration('Only requests that have been waiting for at least this long'),
     watch: flag('Keep watching for new requests, until Ctrl-C', { aliases: ['follow'] }),
     ...notifyFlags,
+    ...webFlag,
   },
   operations: [
     'listRuns',
@@ -46,6 +48,7 @@ export default defineCommand({
     'respondToHumanRequest',
     'listAgents',
     'listQueues',
+    'createPageCode',
   ],
   examples: [
     { command: 'aops inbox', text: 'Answer pending requests' },
@@ -73,6 +76,7 @@ export default defineCommand({
     empty,
   }),
   async run(context, input) {
+    if (input.web) return openTeamPage(context, '/inbox');
     const { format, terminal } = context;
     const plain = forPeople(context);
     if (input.watch && !plain && (format !== 'ndjson' || isShaped(context)))

@@ -1,3 +1,4 @@
+import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { describeRequest } from '../../cli/following/requests.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
@@ -11,9 +12,11 @@ import { runRecord } from './record.ts';
 export default defineCommand({
   summary: 'Show a run and its pending human request',
   arguments: { run: runArgument },
-  operations: ['getRun'],
+  options: webFlag,
+  operations: ['getRun', 'createPageCode'],
   examples: [
     { command: 'aops runs get @latest', text: 'Show the newest run' },
+    { command: 'aops runs get @latest --web', text: 'Open it in a browser' },
     { command: "aops runs get RUN --json --jq '.pending_human_request.title'", text: 'Print the title of the pending request' },
   ],
   result: returns('getRun.run'),
@@ -24,6 +27,7 @@ export default defineCommand({
   })),
   async run(context, input) {
     const client = await context.client();
-    return readRun(client, await runId(context, input.run));
+    const id = await runId(context, input.run);
+    return input.web ? openTeamPage(context, `/runs/${id}`) : readRun(client, id);
   },
 });

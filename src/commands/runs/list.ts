@@ -1,5 +1,6 @@
 import { UsageError } from '../../base/errors.ts';
 import { omitUndefined } from '../../base/omit-undefined.ts';
+import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice, dateTime, flag, text, toggle } from '../../cli/kit/flags.ts';
@@ -43,8 +44,9 @@ export default defineCommand({
     issueSeverity: choice(['critical', 'medium', 'low'], 'Only runs with issues of this severity'),
     sortBy: choice(['created_at'], 'Field to sort by', { metavar: 'FIELD' }),
     sortOrder: choice(['asc', 'desc'], 'Sort order (default desc, newest first)'),
+    ...webFlag,
   },
-  operations: ['listRuns', 'listAgents', 'listQueues'],
+  operations: ['listRuns', 'listAgents', 'listQueues', 'createPageCode'],
   examples: [
     { command: 'aops runs list', text: 'List the 20 newest runs' },
     { command: 'aops runs list --status waiting', text: 'List runs that are waiting for an answer' },
@@ -65,6 +67,7 @@ export default defineCommand({
     empty: 'There are no runs. Start one with `aops runs start --agent AGENT`.',
   }),
   async run(context, input) {
+    if (input.web) return openTeamPage(context, '/');
     const { agent, sortOrder, hasIssues, total } = input;
     const now = context.clock.now();
     const [since, until] = [input.since?.iso(now), input.until?.iso(now)];

@@ -1,16 +1,8 @@
 /** What a service offers, according to the OpenAPI document that it publishes. */
+import { publishedContract } from '../../cli/connect/contract.ts';
 import type { Client } from '../../client/client.ts';
-import { ServiceAnswerError } from '../../client/errors.ts';
-import { readJson } from '../../client/response.ts';
 
 /** Whether the document contains a name, such as that of a field; false if the service publishes none. */
 export async function contractNames(client: Client, name: string): Promise<boolean> {
-  try {
-    const answer = await client.send({ method: 'GET', path: '/v2/openapi.json', headers: {}, mutates: false });
-    const read = readJson(answer);
-    return 'value' in read && JSON.stringify(read.value ?? null).includes(`"${name}"`);
-  } catch (error) {
-    if (error instanceof ServiceAnswerError) return false;
-    throw error;
-  }
+  return JSON.stringify((await publishedContract(client)) ?? null).includes(`"${name}"`);
 }

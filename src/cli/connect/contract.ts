@@ -1,0 +1,16 @@
+/** The OpenAPI document that a service publishes: what it offers beyond the operations that every service has. */
+import type { Client } from '../../client/client.ts';
+import { ServiceAnswerError } from '../../client/errors.ts';
+import { readJson } from '../../client/response.ts';
+
+/** The document; undefined if the service publishes none. */
+export async function publishedContract(client: Client): Promise<unknown> {
+  try {
+    const answer = await client.send({ method: 'GET', path: '/v2/openapi.json', headers: {}, mutates: false });
+    const read = readJson(answer);
+    return 'value' in read ? (read.value ?? undefined) : undefined;
+  } catch (error) {
+    if (error instanceof ServiceAnswerError) return undefined;
+    throw error;
+  }
+}
