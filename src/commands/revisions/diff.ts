@@ -2,9 +2,10 @@ import { defineCommand } from '../../cli/kit/command.ts';
 import { documentOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { agentFlag, findRevision, namedRevision } from '../../cli/names/revision.ts';
+import { type ConfigChange, configChanges } from '../../cli/records/config-changes.ts';
 import { procedureOf, revisionTitle } from '../../cli/records/revision.ts';
 import type { Build } from '../../interface/types.ts';
-import { type ConfigChange, configChanges, renderConfigDiff } from './compare.ts';
+import { renderConfigDiff } from './compare.ts';
 
 interface Difference {
   same: boolean;
