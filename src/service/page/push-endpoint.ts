@@ -1,6 +1,7 @@
 /**
  * /page/push: notifications for the browser that shows the team page. GET returns the key for subscribing, PUT stores the subscription
- * of the browser for the caller's session, DELETE removes it. Not part of the interface: only the page calls them.
+ * of the browser for the caller's session, POST returns whether the session has it, and DELETE removes it. The endpoint is secret, so it
+ * is never part of a URL. Not part of the interface: only the page calls them.
  */
 import { type BrowserSubscription, invalid, isSubscribed, subscribe, unsubscribe } from '../engine/push/subscriptions.ts';
 import { vapidKeys } from '../engine/push/vapid.ts';

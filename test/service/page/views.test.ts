@@ -135,6 +135,13 @@ describeWithChromium('the board', () => {
       .waitFor();
     await column('Queued').getByText('No run is queued.').waitFor();
     // A run that is answered moves to the ended ones, and the focus does not start at the top.
+    const another = await service.waiting('- approve: { id: a, title: Sign it? }');
+    await nudge(page);
+    await column('Waiting for you')
+      .getByRole('link', { name: /Sign it/ })
+      .waitFor();
+    await eventually('the request is announced', async () => (await page.locator('#live').textContent())?.includes('Sign it?'));
+    await service.api('POST', `/runs/${another}/stop`, {});
     const card = column('Waiting for you').getByRole('link', { name: /Pay/ });
     await card.focus();
     const { request } = await service.get(waiting);
@@ -274,6 +281,19 @@ describeWithChromium('queues, schedules, and usage', () => {
     await page.getByText('Runs in this period').waitFor();
     await page.getByRole('main').getByText(`${runs}, without a limit`).waitFor();
     await fitsPhone(page);
+    // The current one of the links, which scroll sideways on a phone, is in view.
+    await eventually('the link is in view', () =>
+      page.evaluate<boolean>('document.querySelector(".bar [aria-current]").getBoundingClientRect().right <= 360'),
+    );
+    // What an agent reports about its cost.
+    const run = await service.run('- say: hi');
+    await page.route(`**/v2/agent/*/runs/${run}`, async (route) => {
+      const detail = await (await route.fetch()).json();
+      const usage = { context_tokens: 1, context_size: 2, cost: { amount: 0.1234, currency: 'USD' } };
+      await route.fulfill({ json: { ...detail, agent_session: { name: 'a', version: '1', mode: null, asks: null, usage } } });
+    });
+    await page.goto(`${service.service.url}/#/runs/${run}`);
+    await page.getByRole('main').getByText('cost $0.1234').waitFor();
     expect(problems).toEqual([]);
   });
 });

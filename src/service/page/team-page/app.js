@@ -156,8 +156,11 @@ class TeamPage {
     const [first = ''] = partsOf(location.hash);
     const here = Object.hasOwn(this.#links, first) ? first : first === 'cases' ? 'queues' : 'runs';
     for (const [name, link] of Object.entries(this.#links)) {
-      if (name === here) link.setAttribute('aria-current', 'page');
-      else link.removeAttribute('aria-current');
+      if (name === here) {
+        link.setAttribute('aria-current', 'page');
+        // On a phone the links scroll sideways.
+        link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      } else link.removeAttribute('aria-current');
     }
     this.#showTitle();
     if (!isNew) return;

@@ -1,5 +1,5 @@
 /** A live board: what waits, what works, what is queued, and what ended recently, with how long each has been so. */
-import { el, fill, reconcile, setText } from './dom.js';
+import { announce, el, fill, reconcile, setText } from './dom.js';
 import { listAll } from './paging.js';
 import { countText, isFinal, moment, nameText, since, statusMark } from './words.js';
 
@@ -75,6 +75,8 @@ export class BoardView {
     el('option', { value: 'interrupted' }, 'Stopped'),
   );
   #areAgentsLoaded = false;
+  /** The requests that were waiting at the last read; undefined before the first one. @type {Set<string> | undefined} */
+  #knownRequests;
   #columns = columns.map((column) => boardColumn(column));
 
   /** @param {import('./types.d.ts').App} app */
@@ -120,9 +122,18 @@ export class BoardView {
     ]);
     // A run that changed between two reads counts as in the later one.
     const runs = [...new Map(pages.flatMap(({ data }) => data).map((run) => [run.id, run])).values()];
+    this.#announceRequests(pages[0]?.data ?? []);
     const totals = [pages[0]?.total, pages[1]?.total, pages[2]?.total];
     for (const [index, column] of this.#columns.entries()) column.show(runs, totals[index]);
     return runs.some(({ status }) => !isFinal(status) && status !== 'waiting') ? 2_000 : 4_000;
+  }
+
+  /** @param {readonly RunListItem[]} waiting */
+  #announceRequests(waiting) {
+    const requests = waiting.map((run) => run.pending_human_request).filter((request) => request !== null);
+    const newRequests = requests.filter(({ id }) => this.#knownRequests?.has(id) === false);
+    for (const { title } of newRequests) announce(`A run asks: ${title}`);
+    this.#knownRequests = new Set(requests.map(({ id }) => id));
   }
 
   /** @param {AbortSignal} signal */
@@ -140,6 +151,8 @@ export class BoardView {
   /** @param {Partial<typeof query>} change */
   #ask(change) {
     Object.assign(query, change);
+    // Requests that another filter shows are not new.
+    this.#knownRequests = undefined;
     this.#app.wake();
   }
 }

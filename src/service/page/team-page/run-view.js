@@ -7,7 +7,7 @@ import { RequestCard } from './request-card.js';
 import { ShotsPanel } from './shots-panel.js';
 import { StopButton } from './stop-button.js';
 import { Timeline } from './timeline.js';
-import { between, isFinal, moment, nameText, proseText, statusMark } from './words.js';
+import { between, isFinal, moment, money, nameText, proseText, statusMark } from './words.js';
 
 /** @typedef {import('./types.d.ts').View} View */
 /** @typedef {import('./types.d.ts').Run} Run */
@@ -40,6 +40,8 @@ export class RunView {
   /** @type {{ refresh(signal: AbortSignal, run: Run): Promise<void>, element: HTMLElement } | undefined} */
   #panel;
   #displayedState = { name: '', signature: '', status: '' };
+  /** What the agent has spent, if it reports that. */
+  #cost = '';
   /** Offset from which messages are read; undefined before the first read. @type {number | undefined} */
   #offset;
   #firstOffset = 0;
@@ -100,7 +102,7 @@ export class RunView {
       // The run is read first, so that all messages of a run that has ended are read after its end.
       /** @type {{ run: Run, pending_human_request: HumanRequest | null }} */
       const { run, pending_human_request: request } = await api.get(path, {}, signal);
-      if (this.#displayedState.name === '') await this.#readName(run, signal);
+      if (run.status !== this.#displayedState.status) await this.#readDetail(run, signal);
       this.#follow(run);
       this.#showHead(run);
       if (this.#panel === undefined) await this.#showTimeline(run, request, signal);
@@ -124,9 +126,9 @@ export class RunView {
     }
   }
 
-  /** @param {Run} run @param {AbortSignal} signal */
-  async #readName(run, signal) {
-    /** @type {{ run_number: number | null } | undefined} */
+  /** The name, and the cost until now. @param {Run} run @param {AbortSignal} signal */
+  async #readDetail(run, signal) {
+    /** @type {import('./types.d.ts').RunDetail | undefined} */
     let detail;
     /** @type {{ agent: { name: string } } | undefined} */
     let agentDetail;
@@ -134,11 +136,14 @@ export class RunView {
       const { api } = this.#app.session;
       const agent = encodeURIComponent(run.agent_id ?? '');
       detail = await api.get(`/v2/agent/${agent}/runs/${encodeURIComponent(run.id)}`, {}, signal);
-      agentDetail = await api.get(`/v2/agents/${agent}`, {}, signal);
+      if (this.#displayedState.name === '') agentDetail = await api.get(`/v2/agents/${agent}`, {}, signal);
     } catch (error) {
       // The agent was deleted; the run can still be read.
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
     }
+    const cost = detail?.agent_session?.usage?.cost;
+    this.#cost = cost == null ? '' : money(cost);
+    if (this.#displayedState.name !== '') return;
     const number = detail?.run_number == null ? '' : ` #${detail.run_number}`;
     this.#displayedState.name = `${nameText(agentDetail?.agent.name ?? 'Run')}${number}`;
     fill(
@@ -151,7 +156,7 @@ export class RunView {
 
   /** @param {Run} run */
   #showHead(run) {
-    const signature = `${run.status} ${run.started_at} ${run.completed_at}`;
+    const signature = `${run.status} ${run.started_at} ${run.completed_at} ${this.#cost}`;
     if (signature === this.#displayedState.signature) return;
     const hasChanged = this.#displayedState.status !== '' && this.#displayedState.status !== run.status;
     this.#displayedState = { ...this.#displayedState, signature, status: run.status };
@@ -161,6 +166,7 @@ export class RunView {
       statusMark(run.status),
       el('span', {}, run.started_at ? 'started ' : 'created ', moment(run.started_at ?? run.created_at)),
       duration === undefined ? null : el('span', {}, `took ${duration}`),
+      this.#cost === '' ? null : el('span', {}, `cost ${this.#cost}`),
       el('code', {}, run.id),
     );
     this.#stop.show(!isFinal(run.status));

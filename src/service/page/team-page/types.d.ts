@@ -5,7 +5,7 @@ import type { TeamEntitlements, TeamUsage } from '../../../interface/schemas/bil
 import type { Case, CaseEvent, CaseRun } from '../../../interface/schemas/cases.ts';
 import type { LocalCredential } from '../../../interface/schemas/local.ts';
 import type { Queue } from '../../../interface/schemas/queues.ts';
-import type { HumanQuestion, HumanRequest, Run, RunListItem, RunMessage } from '../../../interface/schemas/runs.ts';
+import type { HumanQuestion, HumanRequest, Run, RunDetail, RunListItem, RunMessage } from '../../../interface/schemas/runs.ts';
 import type { SandboxFileContent, SandboxFileEntry, ScreenshotToolExecution } from '../../../interface/schemas/sandboxes.ts';
 import type { Schedule } from '../../../interface/schemas/schedules.ts';
 import type { Session } from './session.js';
@@ -20,6 +20,7 @@ export type {
   HumanRequest,
   Queue,
   Run,
+  RunDetail,
   RunListItem,
   RunMessage,
   SandboxFileContent,

@@ -35,7 +35,7 @@ export class UsageView {
   }
 
   /** @param {TeamUsage} usage @param {TeamEntitlements} plan */
-  #show({ period, agentRuns, assignments, concurrency }, { plan }) {
+  #show({ period, agentRuns, assignments, concurrency, clarityInterviews }, { plan }) {
     fill(
       this.#place,
       el(
@@ -48,6 +48,7 @@ export class UsageView {
       meter('Runs in this period', agentRuns),
       meter('Runs at the same time', concurrency),
       meter('Agents', assignments),
+      meter('Builder runs with questions in this period', clarityInterviews),
     );
   }
 }

@@ -84,6 +84,15 @@ export function between(start, end) {
   return Number.isFinite(milliseconds) && milliseconds >= 0 ? took(milliseconds) : undefined;
 }
 
+/** `$0.12`, or the amount with the name of a currency that browsers do not know. @param {{ amount: number, currency: string }} cost */
+export function money({ amount, currency }) {
+  try {
+    return new Intl.NumberFormat('en', { style: 'currency', currency, maximumFractionDigits: amount < 1 ? 4 : 2 }).format(amount);
+  } catch {
+    return nameText(`${amount} ${currency}`);
+  }
+}
+
 /** `1.4 MB`. @param {number} bytes */
 export function size(bytes) {
   if (bytes < 1_000) return `${bytes} B`;
