@@ -101,6 +101,9 @@ describe('a schedule', () => {
     // Another frequency keeps no fields of the previous one.
     const monthly = await fixture.api.ok('updateSchedule', { params, body: { frequency: 'monthly', day_of_month: 31, task: null } });
     expect(monthly).toMatchObject({ day: null, time: '09:00', day_of_month: 31, task: null, next_run_at: '2026-07-31T07:00:00.000Z' });
+    const changes = [{ recurring: false }, { recurring: true }, { task: '  ' }, {}];
+    for (const body of changes) await fixture.api.ok('updateSchedule', { params, body });
+    expect(await list(fixture)).toMatchObject([{ recurring: true, task: null }]);
     expect(await fixture.api.ok('updateSchedule', { params, body: { enabled: false } })).toMatchObject({
       enabled: false,
       next_run_at: null,

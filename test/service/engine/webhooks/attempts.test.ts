@@ -101,6 +101,19 @@ describe('a receiver that is overloaded', () => {
     });
   });
 
+  it('has its other pending deliveries postponed as well', async () => {
+    const { hook, clock, service } = await subscribe();
+    hook.answer = (response, number) => response.writeHead(number === 1 ? 500 : 429).end();
+    await causeEvent(service);
+    const first = await delivery(service, wasAttempted);
+    expect(Date.parse(first.next_attempt_at as string) - clock.now()).toBe(5_000);
+    await causeEvent(service);
+    const second = await delivery(service, ({ id, attempt_count }) => id !== first.id && attempt_count === 1);
+    expect(Date.parse(second.next_attempt_at as string) - clock.now()).toBe(minute);
+    const { delivery: postponed } = await service.ok('getWebhookDelivery', { params: { deliveryId: first.id } });
+    expect(postponed).toMatchObject({ attempt_count: 1, next_attempt_at: second.next_attempt_at });
+  });
+
   it('does not count as overloaded if it answers 503 without Retry-After', async () => {
     const { hook, clock, service } = await subscribe();
     hook.answer = (response) => response.writeHead(503).end();
@@ -120,6 +133,7 @@ describe('a subscription', () => {
     expect(await state(service)).toMatchObject(failingState);
     await service.ok('updateTeamWebhook', { params, body: { url: hook.url, description: 'the same' } });
     expect(await state(service)).toMatchObject({ ...failingState, description: 'the same' });
+    expect(await deliveries(service)).toMatchObject([{ status: 'pending', attempt_count: 1 }]);
     await service.ok('updateTeamWebhook', { params, body: { url: `${hook.url}/new` } });
     expect(await state(service)).toMatchObject({ status: 'active', failing_since: null, description: 'the same' });
   });
@@ -132,6 +146,13 @@ describe('a subscription', () => {
     await nextAttempt(service, clock, await delivery(service, wasAttempted));
     expect(clock.now()).toBeGreaterThan(startedAt);
     expect(await state(service)).toMatchObject({ failing_since: new Date(startedAt).toISOString() });
+  });
+
+  it('stays disabled if something else of it is changed', async () => {
+    const { service, params } = await subscribe();
+    await service.ok('updateTeamWebhook', { params, body: { enabled: false } });
+    await service.ok('updateTeamWebhook', { params, body: { description: 'off' } });
+    expect(await state(service)).toMatchObject({ enabled: false, description: 'off', disabled_reason: 'by request' });
   });
 });
 
