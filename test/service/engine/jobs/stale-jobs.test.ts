@@ -6,12 +6,18 @@ import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { StartableEngine } from '../../../../src/service/engine/create-engine.ts';
 import { engineJobs } from '../../../../src/service/engine/engine-jobs.ts';
+import { subscribe } from '../../../../src/service/engine/push/subscriptions.ts';
+import { vapidKeys } from '../../../../src/service/engine/push/vapid.ts';
 import { deliverJob } from '../../../../src/service/engine/webhooks/delivery.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { findToken, type TokenRecord } from '../../../../src/service/store/access/credentials.ts';
 import { beginEvaluation } from '../../../../src/service/store/agents/evaluations.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
-import { type ClaimedJob, revokeJob, takeJob } from '../../../../src/service/store/jobs/jobs.ts';
+import { type ClaimedJob, nudgeJob, revokeJob, takeJob } from '../../../../src/service/store/jobs/jobs.ts';
 import { jobKinds } from '../../../../src/service/store/jobs/kinds.ts';
+import { insertPushMessage, pushSubscriptionsOf } from '../../../../src/service/store/push/push.ts';
+import { PushService } from '../../../support/push-service.ts';
+import { whenDone } from '../../../support/temporary.ts';
 import { Receiver } from '../../../support/webhook-receiver.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { claimedJob, closeEngine, idleEngine } from '../../helpers/engine.ts';
@@ -23,12 +29,13 @@ const clock = new ManualClock();
 let engine: StartableEngine;
 let ownedIds: OwnedIds;
 let receiver: Receiver;
+let pushService: PushService;
 
 beforeAll(async () => {
   const api = await fillable({ clock });
   ownedIds = await withEverything(api);
   await api.service.close();
-  receiver = await Receiver.start();
+  [receiver, pushService] = [await Receiver.start(), await PushService.start(whenDone)];
   engine = await idleEngine(clock, {
     dataDirectory: api.dataDirectory,
     runtimes: [scriptRuntime, testRuntime({ everything: async () => ({ status: 'completed' }) })],
@@ -40,6 +47,8 @@ afterAll(async () => {
   await closeEngine(engine);
   await receiver.close();
 });
+
+let subscriptionId: string;
 
 /** What each kind of job works on, and how to give it something to do. */
 const work: Record<string, { subject: () => string; prepare: (db: Kysely<Database>) => Promise<unknown> }> = {
@@ -81,6 +90,19 @@ const work: Record<string, { subject: () => string; prepare: (db: Kysely<Databas
   [jobKinds.refreshArtifact]: {
     subject: () => ownedIds.artifactId as string,
     prepare: (db) => sql`update artifacts set refresh_frequency = 'daily', status = 'completed', generation = null`.execute(db),
+  },
+  [jobKinds.push]: {
+    subject: () => subscriptionId,
+    prepare: async (db) => {
+      const { hash } = await db.selectFrom('tokens').selectAll().executeTakeFirstOrThrow();
+      await subscribe(engine, (await findToken(db, hash, clock.now())) as TokenRecord, pushService.subscribe(), 'http://127.0.0.1');
+      subscriptionId = (await pushSubscriptionsOf(db, hash)).at(-1)?.id as string;
+      await vapidKeys(engine);
+      await sql`update human_requests set status = 'pending'`.execute(db);
+      const request_id = ownedIds.request_id as string;
+      await insertPushMessage(db, { subscription_id: subscriptionId, request_id, tries: 0, due_at: 0 });
+      await nudgeJob(db, { kind: jobKinds.push, subjectId: subscriptionId, dueAt: 0 });
+    },
   },
 };
 
