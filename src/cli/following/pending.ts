@@ -14,6 +14,8 @@ export interface PendingRequest extends HumanRequest {
   run_number: number | null;
   agent_id: string | null;
   agent_name: string;
+  /** The profile with which it was read, in a list of several profiles. */
+  profile?: string | null;
 }
 
 /** Which requests to return; a request must match everything that is specified. */

@@ -6,24 +6,25 @@ import type { PendingRequest } from '../../cli/following/pending.ts';
 import { recentSteps } from '../../cli/following/recent-steps.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { runTitle } from '../../cli/names/run-names.ts';
-import type { Client } from '../../client/client.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
+import type { Access } from './all-profiles.ts';
 import { heading, type Place } from './heading.ts';
 import type { InboxFeed, Load } from './inbox-feed.ts';
 
 export class InboxSession {
   readonly #context: Context;
-  readonly #client: Client;
+  readonly #accessOf: (request: PendingRequest) => Access;
   /** Requests that the person chose to leave pending. */
   readonly #leftPendingIds = new Set<string>();
   /** Requests that are no longer pending; the last poll might still list them. */
   readonly #resolvedIds = new Set<string>();
   #answeredCount = 0;
 
-  constructor(context: Context, client: Client) {
+  /** @param accessOf with which context and client a request is answered */
+  constructor(context: Context, accessOf: (request: PendingRequest) => Access) {
     this.#context = context;
-    this.#client = client;
+    this.#accessOf = accessOf;
   }
 
   /** Lets the person pick the requests to answer. */
@@ -81,7 +82,7 @@ export class InboxSession {
   async #choose(open: readonly PendingRequest[], unsolicited: boolean): Promise<PendingRequest | undefined> {
     const { prompter, clock, signal } = this.#context;
     const choices = open.map((request) => ({
-      name: `${relativeTime(new Date(request.created_at), clock.now())}  ${request.agent_name}  ${request.title}`,
+      name: `${relativeTime(new Date(request.created_at), clock.now())}  ${request.profile ? `${request.profile}  ` : ''}${request.agent_name}  ${request.title}`,
       value: request.id,
       description: `${request.run_title}  (run ${runTitle({ id: request.run_id, run_number: request.run_number })})`,
     }));
@@ -96,9 +97,10 @@ export class InboxSession {
   async #answer(request: PendingRequest, open: readonly PendingRequest[]): Promise<AnswerOutcome> {
     const { terminal, clock } = this.#context;
     const { bold } = await terminal.err.styles();
-    const steps = await recentSteps(this.#context, this.#client, request.run_id);
+    const { context, client } = this.#accessOf(request);
+    const steps = await recentSteps(context, client, request.run_id);
     terminal.note([bold(heading(request, this.#placeOf(request, open), clock.now())), ...steps].join('\n'));
-    const outcome = await answerHere(this.#context, this.#client, request.run_id, request);
+    const outcome = await answerHere(context, client, request.run_id, request);
     if (outcome === 'answered') this.#answeredCount += 1;
     if (outcome === 'left') {
       this.#leftPendingIds.add(request.id);

@@ -7,28 +7,40 @@ import { forPeople, isShaped } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { choice, duration, flag, text, texts } from '../../cli/kit/flags.ts';
-import { wholeList } from '../../cli/kit/list.ts';
+import { type RowList, wholeList } from '../../cli/kit/list.ts';
 import { column, listOutput, timeColumn, wideViewForIds } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
 import { agentId, queueId } from '../../cli/names/resolve.ts';
 import { runId } from '../../cli/names/resolve-run.ts';
 import { runWord } from '../../cli/names/run-names.ts';
 import { Notifier, notifyFlags, requireWatch } from '../../cli/notifying/notifier.ts';
 import type { Client } from '../../client/client.ts';
 import type { HumanRequest } from '../../interface/types.ts';
+import type { Column } from '../../terminal/table.ts';
 import { Pace } from '../../watch/pace.ts';
 import { callAtPace, retryThroughOutages } from '../../watch/polling.ts';
 import { teamChanges } from '../../watch/stream-changes.ts';
+import { AllProfiles } from './all-profiles.ts';
 import { eventLine, type InboxEvent, watchInbox } from './events.ts';
 import { InboxFeed, type Load } from './inbox-feed.ts';
 import { InboxSession } from './inbox-session.ts';
 
 const empty = 'Nothing is waiting for an answer.';
 
+const columns: Column<PendingRequest>[] = [
+  column('RUN', ({ run_id: id, run_number }) => runWord({ id, run_number })),
+  timeColumn('ASKED', (request) => request.created_at),
+  column('AGENT', (request) => request.agent_name, { shrink: true }),
+  column('REQUEST', (request) => request.title, { shrink: true }),
+  column('TYPE', (request) => request.type),
+  column('RUN ID', (request) => request.run_id, { minViewWidth: wideViewForIds }),
+];
+
 export default defineCommand({
   summary: 'List and answer pending human requests',
   description:
-    'Shows all pending human requests of the team, oldest first. On a terminal, you pick a request, answer it and continue with the next; --no-input only lists them. With --watch, new requests are prompted for as they arrive. Without a terminal, and with -o ndjson, an event is printed when a request arrives and when it is resolved.',
+    'Shows all pending human requests of the team, oldest first. On a terminal, you pick a request, answer it and continue with the next; --no-input only lists them. With --watch, new requests are prompted for as they arrive. Without a terminal, and with -o ndjson, an event is printed when a request arrives and when it is resolved. With --all-profiles, the requests of all profiles are shown together, and each is answered with its own profile; a profile that cannot be read is reported.',
   options: {
     agent: text('ID|NAME', 'Only requests of this agent', { complete: 'agents' }),
     queue: text('ID|NAME', 'Only requests of runs for cases of this queue', { complete: 'queues' }),
@@ -36,6 +48,7 @@ export default defineCommand({
     type: choice(['approval', 'question'], 'Only requests of this type'),
     olderThan: duration('Only requests that have been waiting for at least this long'),
     watch: flag('Keep watching for new requests, until Ctrl-C', { aliases: ['follow'] }),
+    allProfiles: flag('Show the requests of all profiles'),
     ...notifyFlags,
     ...webFlag,
   },
@@ -53,6 +66,7 @@ export default defineCommand({
   examples: [
     { command: 'aops inbox', text: 'Answer pending requests' },
     { command: 'aops inbox --type approval --older-than 1h', text: 'Answer the approvals that have been waiting for an hour' },
+    { command: 'aops inbox --all-profiles', text: 'Answer the requests of all services and teams' },
     { command: 'aops inbox --watch --notify', text: 'Be notified of each new request' },
     { command: "aops inbox --json --jq '.data[] | [.run_id, .title] | @tsv'", text: 'Print pending requests in a script' },
     { command: 'aops inbox --watch -o ndjson', text: 'Stream requests to a program' },
@@ -63,16 +77,11 @@ export default defineCommand({
     run_number: 'integer|null',
     agent_id: 'uuid|null',
     agent_name: 'string',
+    profile: 'string|null',
   }),
   output: listOutput<PendingRequest>({
-    columns: [
-      column('RUN', ({ run_id: id, run_number }) => runWord({ id, run_number })),
-      timeColumn('ASKED', (request) => request.created_at),
-      column('AGENT', (request) => request.agent_name, { shrink: true }),
-      column('REQUEST', (request) => request.title, { shrink: true }),
-      column('TYPE', (request) => request.type),
-      column('RUN ID', (request) => request.run_id, { minViewWidth: wideViewForIds }),
-    ],
+    columns,
+    forms: { profiles: [column('PROFILE', (request) => request.profile ?? ''), ...columns] },
     empty,
   }),
   async run(context, input) {
@@ -85,6 +94,7 @@ export default defineCommand({
         'Use -o ndjson without --fields, --jq, and --template.',
       );
     if (!input.watch) requireWatch(input);
+    if (input.allProfiles) return inboxOfAllProfiles(context, input);
     const client = await context.client();
     const filter = await (input.watch ? readBeforeWatching(context, (reading) => filterOf(reading, input)) : filterOf(context, input));
     const { clock, signal } = context;
@@ -93,7 +103,9 @@ export default defineCommand({
     const isInteractive = plain && terminal.interactive && terminal.out.isTTY;
     if (!input.watch) {
       const once: Load = () => pendingRequests(client, teamId, filter(clock.now()), onUnreadable);
-      return isInteractive ? new InboxSession(context, client).pick(once, empty).then(() => undefined) : wholeList(await once());
+      return isInteractive
+        ? new InboxSession(context, () => ({ context, client })).pick(once, empty).then(() => undefined)
+        : ownList(context, await once());
     }
     const pace = new Pace(clock);
     const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
@@ -111,7 +123,9 @@ export default defineCommand({
     let failure: unknown;
     try {
       if (!isInteractive) return await printEvents(context, watch(load), notifier);
-      return await new InboxSession(context, client).follow(new InboxFeed(load, watch, (event) => notifier.event(event)));
+      return await new InboxSession(context, () => ({ context, client })).follow(
+        new InboxFeed(load, watch, (event) => notifier.event(event)),
+      );
     } catch (error) {
       failure = error;
       throw error;
@@ -121,6 +135,38 @@ export default defineCommand({
     }
   },
 });
+
+/** The list of one profile. */
+const ownList = (context: Context, requests: readonly PendingRequest[]): RowList<PendingRequest> => {
+  const profile = context.config().profile.value ?? null;
+  return wholeList(requests.map((request) => ({ ...request, profile })));
+};
+
+/** @throws ResultError with the requests of the others if a profile cannot be read */
+async function inboxOfAllProfiles(context: Context, input: FilterInput & { watch: boolean }): Promise<RowList<PendingRequest> | undefined> {
+  const { profile, team, baseUrl } = context.flags;
+  const others = { '--watch': input.watch, '--run': input.run.length > 0, '--profile': profile, '--team': team, '--base-url': baseUrl };
+  const [other] = Object.entries(others).find(([, value]) => value) ?? [];
+  if (other !== undefined) throw new UsageError(`--all-profiles and ${other} cannot be combined.`);
+  const { terminal, clock } = context;
+  const onUnreadable = warnOnce(context);
+  const profiles = new AllProfiles(context, async ({ context, client }) => {
+    const filter = await filterOf(context, input);
+    return pendingRequests(client, context.teamId(), filter(clock.now()), onUnreadable);
+  });
+  try {
+    if (forPeople(context) && terminal.interactive && terminal.out.isTTY) {
+      await new InboxSession(context, profiles.accessOf).pick(profiles.load, empty);
+      return undefined;
+    }
+    const list = wholeList(await profiles.load());
+    list.form = 'profiles';
+    if (profiles.error) throw new ResultError(profiles.error, list);
+    return list;
+  } finally {
+    await profiles.close();
+  }
+}
 
 interface FilterInput {
   agent: string | undefined;

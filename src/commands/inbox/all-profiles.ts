@@ -1,0 +1,93 @@
+/** `aops inbox --all-profiles`: the requests of every profile. A profile that cannot be read is reported, and the others are still shown. */
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
+import { contextOfProfile } from '../../cli/connect/profile-context.ts';
+import type { PendingRequest } from '../../cli/following/pending.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import type { Client } from '../../client/client.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
+
+/** A profile with which requests are read and answered. */
+export interface Access {
+  context: Context;
+  client: Client;
+}
+
+type ReadRequests = (access: Access) => Promise<PendingRequest[]>;
+
+export class AllProfiles {
+  readonly #context: Context;
+  readonly #read: ReadRequests;
+  readonly #names: readonly string[];
+  readonly #accesses = new Map<string, Access>();
+  readonly #failures = new Map<string, AopsError>();
+
+  /** @throws AopsError `no_profiles` */
+  constructor(context: Context, read: ReadRequests) {
+    this.#context = context;
+    this.#read = read;
+    // The current profile first: of two profiles for the same team, its requests are shown.
+    const profiles = context.store.profiles().sort((a, b) => Number(b.current) - Number(a.current));
+    this.#names = profiles.map(({ name }) => name);
+    if (profiles.length === 0)
+      throw new AopsError('There are no profiles.', {
+        code: 'no_profiles',
+        exit: exitCodes.auth,
+        hint: 'Create one with `aops auth login` or `aops local up`.',
+      });
+  }
+
+  /** The requests of all profiles that can be read, oldest first, each only once. */
+  readonly load = async (): Promise<PendingRequest[]> => {
+    const lists = await Promise.all(this.#names.map((name) => this.#requestsOf(name)));
+    const requests = new Map<string, PendingRequest>();
+    for (const request of lists.flat()) {
+      const key = `${this.accessOf(request).client.baseUrl} ${request.id}`;
+      if (!requests.has(key)) requests.set(key, request);
+    }
+    return [...requests.values()].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+  };
+
+  /** The profile with which a request was read, for answering it. */
+  readonly accessOf = ({ profile }: PendingRequest): Access => {
+    const access = this.#accesses.get(profile ?? '');
+    if (access === undefined) throw new Error('the request has no profile');
+    return access;
+  };
+
+  /** The error for profiles that could not be read, with the exit code of the first one; undefined if all were read. */
+  get error(): AopsError | undefined {
+    const [first] = this.#failures.values();
+    if (first === undefined) return undefined;
+    return new AopsError(`${pluralize(this.#failures.size, 'profile', 'profiles')} of ${this.#names.length} could not be read.`, {
+      code: 'profiles_not_read',
+      exit: first.exit,
+      hint: first.hint,
+      cause: first,
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const { client } of this.#accesses.values()) await client.close();
+  }
+
+  async #requestsOf(name: string): Promise<PendingRequest[]> {
+    if (this.#failures.has(name)) return [];
+    try {
+      const access = this.#accesses.get(name) ?? (await this.#open(name));
+      return (await this.#read(access)).map((request) => ({ ...request, profile: name }));
+    } catch (error) {
+      if (!(error instanceof AopsError) || this.#context.signal.aborted) throw error;
+      this.#failures.set(name, error);
+      this.#context.terminal.warn(`Profile "${name}": ${sanitizeLine(error.message)}`);
+      return [];
+    }
+  }
+
+  async #open(name: string): Promise<Access> {
+    const context = contextOfProfile(this.#context, name);
+    const access = { context, client: await context.client() };
+    this.#accesses.set(name, access);
+    return access;
+  }
+}
