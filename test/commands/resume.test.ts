@@ -164,6 +164,7 @@ describe.concurrent('--resume @FILE', () => {
       }
     }
     expect(eventsOf(await watch(finishedRun, '--resume', '@missing.ndjson'))).toHaveLength(whole.length);
+    expect(eventsOf(await watch(finishedRun, '--resume', '@missing.ndjson', '--tail', '1')).map(inShort)[0]).toBe('three');
   });
 
   it('finds the last line of a large file', async () => {

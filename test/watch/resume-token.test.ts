@@ -1,4 +1,5 @@
 /** Resume tokens: every position survives, and anything else is rejected with a reason. */
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type RunPosition, runStart } from '../../src/watch/resume/run-position.ts';
@@ -70,6 +71,33 @@ describe('a resume token', () => {
     }
     for (const text of ['', 'r1', 'auto', `${token}=`, `${token} ${token}`, run])
       expect(() => decodeToken(text), text).toThrow(expect.objectContaining(invalid));
+  });
+
+  it('is rejected if its content makes no sense, although its checksum is right', () => {
+    const sealed = (content: Uint8Array): string => {
+      const checksum = Buffer.alloc(4);
+      checksum.writeUInt32BE(crc32(content));
+      return `r1${Buffer.concat([content, checksum]).toString('base64url')}`;
+    };
+    const valid = Buffer.from(tokenOf({ [run]: position }).slice(2), 'base64url').subarray(0, -4);
+    expect(decodeToken(sealed(valid))).toMatchObject({ stream: 'runs', seq: 60 });
+    const invalid = expect.objectContaining({ code: 'resume_token_invalid', exit: 2 });
+    expect(() => decodeToken(sealed(Buffer.from([9, ...valid.subarray(1)])))).toThrow(invalid);
+    expect(() => decodeToken(sealed(Buffer.concat([valid, Buffer.from([0])])))).toThrow(invalid);
+    for (let length = 0; length < valid.length; length += 1) expect(() => decodeToken(sealed(valid.subarray(0, length)))).toThrow(invalid);
+    // The number 99 stands for no status, and the year 250,000,000 is not in the calendar.
+    const [unknownStatus, distantTime] = [[99], [0, ...Buffer.alloc(16), 0, 255, 255, 255, 255, 255, 255, 255, 15]];
+    expect(() => decodeToken(sealed(Buffer.from([1, 1, 1, 3, 114, 49, 2, 0, ...unknownStatus])))).toThrow(invalid);
+    expect(() => decodeToken(sealed(Buffer.from([1, 1, 1, 3, 114, 49, 4, 0, ...distantTime])))).toThrow(invalid);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (tail) => {
+        try {
+          decodeToken(sealed(Buffer.from([1, 1, 1, ...tail])));
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'resume_token_invalid' });
+        }
+      }),
+    );
   });
 
   it('of a newer version is rejected with the advice to update', () => {

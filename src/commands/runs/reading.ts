@@ -53,10 +53,10 @@ export async function openReading(context: Context, runId: string, input: Readin
   const { resume, until } = input;
   const window = { tail: input.tail, since: input.since && Date.parse(input.since.iso(context.clock.now())) };
   const hasWindow = window.tail !== undefined || window.since !== undefined;
-  if (resume !== undefined && hasWindow && !/^auto(:|$)/.test(resume))
+  if (resume !== undefined && hasWindow && !/^(auto(:|$)|@)/.test(resume))
     throw new UsageError(
       '--tail and --since cannot be combined with --resume TOKEN.',
-      'A token already determines the first event. With --resume auto, they apply as long as no position is stored.',
+      'A token already determines the first event. With --resume auto or @FILE, they apply as long as there is no position.',
     );
   const source = resume === undefined ? undefined : await resumeSource(context, resume, { stream: 'run', id: runId });
   const { positions, endsInsideLine, token } = source ?? {};
