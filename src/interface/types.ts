@@ -69,4 +69,4 @@ export type { AgentSecret } from './schemas/secrets.ts';
 export type { Team } from './schemas/teams.ts';
 export type { CaseTrigger, QueueConsumer, QueueProducer } from './schemas/triggers.ts';
 export type { Webhook, WebhookAttempt, WebhookDelivery, WebhookDeliveryDetail, WebhookSecret } from './schemas/webhooks.ts';
-export type { DeliveryStatus, WebhookEventKind } from './webhook-events.ts';
+export type { DeliveryStatus, WebhookEventKind, WebhookFormat } from './webhook-events.ts';

@@ -27,3 +27,15 @@ export const allEvents = '*';
 /** `cancelled`: its subscription was deleted or disabled before it could be delivered. */
 export const deliveryStatuses = ['pending', 'delivered', 'failed', 'cancelled'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** What a webhook receives: events as JSON, or messages for people in the form of a chat program. An extension of the local service. */
+export const webhookFormats = ['standard', 'slack', 'teams'] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
+
+/** What a webhook for a chat program receives unless its events are named: what needs attention. */
+export const chatEvents = [
+  'human_request.created',
+  'run.failed',
+  'connection.action_required',
+  'webhook.disabled',
+] as const satisfies readonly WebhookEventKind[];

@@ -69,6 +69,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const host = ownAddress(settings.host);
     await demonstrateContainment(engine, server, host);
     engine.runTokens.open(`${settings.scheme}://${inUrl(host)}:${server.port}/v2/mcp`);
+    const publicUrl = settings.publicUrl ?? `${settings.scheme}://${inUrl(host)}:${server.port}`;
+    engine.webhooks.links.open(signer, publicUrl);
     engine.worker.start(jobs, engine);
     const url = `${settings.scheme}://${inUrl(settings.host)}:${server.port}`;
     log('info', 'service started', { url, version, instance: instanceId, continued: reclaimedCount });

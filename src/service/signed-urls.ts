@@ -12,9 +12,11 @@ export type Grant =
   | { kind: 'sandbox_file'; sandboxId: string; path: string }
   /** A patch of what a run changed, by the tree that it leads to. */
   | { kind: 'run_patch'; sandboxId: string; tree: string }
-  | { kind: 'upload'; sandboxId: string; path: string };
+  | { kind: 'upload'; sandboxId: string; path: string }
+  /** Nothing: the URL leads to a run on the team page, which asks its reader to sign in. */
+  | { kind: 'open_run'; teamId: string; runId: string; requestId?: string };
 
-/** Seconds for which a signed URL is valid. */
+/** Seconds for which a signed URL is valid, unless it is made for longer. */
 export const signedUrlSeconds = 15 * 60;
 
 export class UrlSigner {
@@ -26,8 +28,8 @@ export class UrlSigner {
   }
 
   /** A token for the last segment of a URL, and when it expires (milliseconds). */
-  sign(grant: Grant, now: number): { token: string; expiresAt: number } {
-    const expiresAt = now + signedUrlSeconds * 1_000;
+  sign(grant: Grant, now: number, seconds = signedUrlSeconds): { token: string; expiresAt: number } {
+    const expiresAt = now + seconds * 1_000;
     const payload = Buffer.from(JSON.stringify({ ...grant, expiresAt })).toString('base64url');
     return { token: `${payload}.${this.#signature(payload)}`, expiresAt };
   }

@@ -39,6 +39,8 @@ describe('webhooks create, list, get, update and delete', () => {
     expect(results.json()).toMatchObject({ id, events: ['*'], enabled: false, status: 'disabled', description: 'Mine' });
     const repeat = await service.cli(['webhooks', 'update', id, '--enabled', '--event', 'run.started', '--json']);
     expect(repeat.json()).toMatchObject({ enabled: true, events: ['run.started'] });
+    await service.cli(['webhooks', 'update', id, '--format', 'teams']);
+    expect((await service.cli(['webhooks', 'get', id])).stdout).toContain('\nFormat\tteams\n');
     const refusal = await service.cli(['webhooks', 'delete', id]);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     const deletion = await service.cli(['webhooks', 'delete', id, '--yes']);
@@ -400,6 +402,9 @@ describe('a service without the extensions', () => {
     const refusal = await service.cli(['webhooks', 'deliveries'], { env });
     expect(refusal).toMatchObject({ code: 3, stdout: '' });
     expect(refusal.stderr).toContain('This service does not offer listWebhookDeliveries (GET /v2/teams/{teamId}/webhook-deliveries).');
+    const chatRefusal = await service.cli(['webhooks', 'create', 'https://hooks.example.com/', '--format', 'slack'], { env });
+    expect(chatRefusal).toMatchObject({ code: 3, stdout: '' });
+    expect(chatRefusal.stderr).toContain('This service does not offer webhooks for chat programs.');
     const plainResult = await service.cli(['webhooks', 'list'], { env });
     expect(plainResult.stderr).toContain('No such route.');
   });

@@ -4,6 +4,7 @@
  * request that it can answer; services that support this field reject it otherwise.
  */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { contractNames } from '../../cli/connect/service-contract.ts';
 import { respondCommands } from '../../cli/following/requests.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { type NamedRun, runForHere, runTitle, runWord } from '../../cli/names/run-names.ts';
@@ -11,7 +12,6 @@ import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { HumanRequest, Response } from '../../interface/types.ts';
 import { PromptDismissed } from '../../terminal/prompts.ts';
-import { contractNames } from './service-contract.ts';
 
 /** The recipient of a message: a request that it answers, or a run without a pending request. */
 export interface Recipient {

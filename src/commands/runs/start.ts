@@ -1,5 +1,6 @@
 import { exitCodes, UsageError } from '../../base/errors.ts';
 import { rowFormats } from '../../cli/bulk/rows.ts';
+import { contractNames } from '../../cli/connect/service-contract.ts';
 import { followFlags, followOptions } from '../../cli/following/responder.ts';
 import { readContent } from '../../cli/input/body.ts';
 import { length, webAddress } from '../../cli/kit/checks.ts';
@@ -18,7 +19,6 @@ import type { FromFileInput, StartSummary } from './bulk/start-from-file.ts';
 import { announce, followRun, resultOf } from './follow.ts';
 import { checkPullFolder, pullResults } from './pull-results.ts';
 import { repositoriesNotOffered, repositorySource, uncommittedNote } from './repository-source.ts';
-import { contractNames } from './service-contract.ts';
 
 const options = {
   agent: text('ID|NAME', 'The agent to run (default: the setting agent)', {

@@ -19,6 +19,7 @@ export const webhookRecord = (webhook: Webhook) => ({
   URL: webhook.url,
   Events: eventsOf(webhook),
   Description: webhook.description ?? undefined,
+  Format: webhook.format === 'standard' ? undefined : webhook.format,
   Status: status(webhook.status),
   'Disabled because': webhook.disabled_reason ?? undefined,
   Disabled: webhook.disabled_at ? time(webhook.disabled_at) : undefined,

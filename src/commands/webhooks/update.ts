@@ -6,7 +6,7 @@ import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import type { Webhook } from '../../interface/types.ts';
 import { allEvents } from '../../interface/webhook-events.ts';
-import { address, descriptionOption, eventOption } from './options.ts';
+import { address, descriptionOption, eventOption, formatOption, requireFormats } from './options.ts';
 import { webhookRecord } from './record.ts';
 
 export default defineCommand({
@@ -19,6 +19,7 @@ export default defineCommand({
     event: { ...eventOption, summary: 'Send this event instead; can be repeated' },
     allEvents: flag('Send all events'),
     description: descriptionOption,
+    format: formatOption,
     enabled: toggle('Whether events are sent'),
   },
   operations: ['updateTeamWebhook'],
@@ -32,10 +33,14 @@ export default defineCommand({
   async run(context, input) {
     if (input.allEvents && input.event.length > 0) throw new UsageError('--all-events and --event cannot be combined.');
     const events = input.allEvents ? [allEvents as typeof allEvents] : input.event.length > 0 ? input.event : undefined;
-    const body = omitUndefined({ url: input.url, events, description: input.description, enabled: input.enabled });
+    const body = omitUndefined({ url: input.url, events, description: input.description, format: input.format, enabled: input.enabled });
     if (Object.keys(body).length === 0)
-      throw new UsageError('There is nothing to change.', 'Pass --url, --event, --all-events, --description, --enabled or --no-enabled.');
+      throw new UsageError(
+        'There is nothing to change.',
+        'Pass --url, --event, --all-events, --description, --format, --enabled or --no-enabled.',
+      );
     const client = await context.client();
+    await requireFormats(context, input.format);
     const params = { teamId: context.teamId(), subscriptionId: input.webhook };
     return (await client.call('updateTeamWebhook', { params, body })).webhook;
   },

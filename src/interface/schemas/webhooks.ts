@@ -1,11 +1,12 @@
 import Type, { type Static } from 'typebox';
 import type { OperationSchemas } from '../operation.ts';
 import type { webhookOperations } from '../operations/webhooks.ts';
-import { allEvents, deliveryStatuses, webhookEventKinds } from '../webhook-events.ts';
+import { allEvents, deliveryStatuses, webhookEventKinds, webhookFormats } from '../webhook-events.ts';
 import { DateTime, FreeForm, Named, Nullable, paging, Uuid, Words } from './common.ts';
 
 const EventKind = Words([...webhookEventKinds], { $id: 'WebhookEventKind' });
 const EventKinds = Type.Array(Words([...webhookEventKinds, allEvents]), { minItems: 1 });
+const Format = Words([...webhookFormats], { $id: 'WebhookFormat' });
 const WebhookUrl = Type.String({ minLength: 1, maxLength: 2_048 });
 const Description = Nullable(Type.String({ maxLength: 500 }));
 
@@ -17,6 +18,8 @@ export const Webhook = Named('Webhook', {
   /** `*` means all kinds. */
   events: Type.Array(Type.String()),
   description: Nullable(Type.String()),
+  /** An extension: services without it send `standard`. */
+  format: Type.Optional(Format),
   enabled: Type.Boolean(),
   status: Words(['active', 'failing', 'disabled']),
   disabled_reason: Nullable(Type.String()),
@@ -73,7 +76,7 @@ export type WebhookAttempt = Static<typeof WebhookAttempt>;
 
 export const WebhookDeliveryDetail = Named('WebhookDeliveryDetail', {
   ...deliveryFields,
-  /** The body of every attempt. */
+  /** The event: the body of every attempt, unless the webhook has another format. */
   payload: FreeForm,
   attempts: Type.Array(WebhookAttempt),
 });
@@ -86,6 +89,7 @@ export const webhookSchemas = {
       url: WebhookUrl,
       events: Type.Optional(EventKinds),
       description: Type.Optional(Description),
+      format: Type.Optional(Format),
       enabled: Type.Optional(Type.Boolean()),
     }),
     response: Type.Object({ webhook: Webhook }),
@@ -95,6 +99,7 @@ export const webhookSchemas = {
       url: Type.Optional(WebhookUrl),
       events: Type.Optional(EventKinds),
       description: Type.Optional(Description),
+      format: Type.Optional(Format),
       enabled: Type.Optional(Type.Boolean()),
     }),
     response: Type.Object({ webhook: Webhook }),

@@ -13,6 +13,7 @@ import { assetAnswer } from '../page/assets.ts';
 import { pushAnswer } from '../page/push-endpoint.ts';
 import { sessionAnswer } from '../page/session-endpoint.ts';
 import { callbackAnswer, callbackPath } from './oauth-callback.ts';
+import { openLinkAnswer } from './open-link.ts';
 import { healthAnswer, metricsAnswer, readyAnswer } from './operating-routes.ts';
 import { downloadAnswer, uploadAnswer } from './transfers.ts';
 
@@ -46,6 +47,7 @@ const routes: Record<string, OpenRoute> = {
 /** Paths whose last segment can be anything. */
 const signedRoutes: Record<string, OpenRoute> = {
   files: { name: 'download', methods: ['GET'], answer: downloadAnswer },
+  open: { name: 'open_link', methods: ['GET'], answer: openLinkAnswer },
   page: { name: 'page', methods: ['GET'], answer: (_, exchange, name) => pageFile(exchange, name) },
   uploads: { name: 'upload', methods: ['PUT'], answer: uploadAnswer },
 };

@@ -9,6 +9,7 @@ import { GuardedAgent } from '../outbound/guarded-agent.ts';
 import type { Lookup } from '../outbound/guarded-lookup.ts';
 import { HostRules, wordFor } from '../outbound/host-rules.ts';
 import { Sender } from '../outbound/sender.ts';
+import { PageLinks } from '../page-links.ts';
 import { Repositories } from '../repositories/repositories.ts';
 import { createAcpRuntime } from '../runtimes/acp/acp-runtime.ts';
 import { defaultConcurrency } from '../runtimes/acp/agent-slots.ts';
@@ -146,6 +147,7 @@ export async function createEngine(
         refusalMessage: (host) => `webhooks may not be sent to ${host}`,
       }),
       timing,
+      links: new PageLinks(),
     },
     push: {
       sender: new Sender({

@@ -11,6 +11,7 @@ import type { Log } from '../log.ts';
 import type { Timing } from '../outbound/attempt-times.ts';
 import type { GuardedAgent } from '../outbound/guarded-agent.ts';
 import type { Sender } from '../outbound/sender.ts';
+import type { PageLinks } from '../page-links.ts';
 import type { Repositories } from '../repositories/repositories.ts';
 import type { RunTokens } from '../runtimes/run-tokens.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -84,7 +85,12 @@ export interface HasBackups {
 }
 
 export interface HasWebhooks {
-  readonly webhooks: { readonly sender: Sender; readonly timing: Timing };
+  readonly webhooks: {
+    readonly sender: Sender;
+    readonly timing: Timing;
+    /** Links in messages to people. */
+    readonly links: PageLinks;
+  };
 }
 
 export interface HasPush {

@@ -11,6 +11,7 @@ export const webhookView = (row: WebhookRow): Webhook => ({
   url: row.url,
   events: JSON.parse(row.events) as string[],
   description: row.description,
+  format: row.format,
   enabled: row.enabled === 1,
   status: row.enabled === 0 ? 'disabled' : row.failures > 0 ? 'failing' : 'active',
   disabled_reason: row.disabled_reason,

@@ -19,11 +19,14 @@ export type Attempt = SendResult & { url: string; startedAt: number };
 /** Statuses with which a receiver reports that it is overloaded (Standard Webhooks 1.0). */
 const busyStatuses = [429, 502, 504];
 
-/** The current URL of a delivery. Undefined if its subscription was deleted or disabled, which cancels the delivery. */
-export async function targetOf(engine: HasStore & HasClock, delivery: DeliveryRow): Promise<string | undefined> {
-  if (delivery.subscription_id === null) return delivery.url;
+/** The current URL of a delivery, and the format of its body. Undefined if its subscription was deleted or disabled, which cancels the delivery. */
+export async function targetOf(
+  engine: HasStore & HasClock,
+  delivery: DeliveryRow,
+): Promise<Pick<WebhookRow, 'url' | 'format'> | undefined> {
+  if (delivery.subscription_id === null) return { url: delivery.url, format: 'standard' };
   const row = await findWebhook(engine.store, delivery.team_id, delivery.subscription_id);
-  if (row?.enabled === 1) return row.url;
+  if (row?.enabled === 1) return row;
   const reason = row === undefined ? 'the subscription was deleted' : 'the subscription is disabled';
   await cancelDeliveries(engine.store, delivery.endpoint, reason, isoTime(engine.clock.now()));
   return undefined;

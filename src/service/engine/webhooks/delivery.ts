@@ -12,6 +12,7 @@ import type { HasClock, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 import { isShutdown } from '../jobs/leave.ts';
 import { type DeliveringEngine, recordAttempt, targetOf } from './attempts.ts';
+import { deliveryBody } from './chat/body.ts';
 import { teamSecrets } from './secrets.ts';
 import { signedHeaders } from './signature.ts';
 
@@ -91,12 +92,13 @@ async function release(engine: HasStore & HasClock, job: JobRow): Promise<void> 
 
 /** Makes an attempt. Returns whether the job is still held: otherwise its new owner delivers. */
 async function attempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, signal: AbortSignal): Promise<boolean> {
-  const url = await targetOf(engine, delivery);
-  if (url === undefined) return true;
-  const { payload } = await eventById(engine.store, delivery.event_id);
+  const target = await targetOf(engine, delivery);
+  if (target === undefined) return true;
+  const { url, format } = target;
+  const body = deliveryBody(format, await eventById(engine.store, delivery.event_id), engine.webhooks.links);
   const { current, previous } = await teamSecrets(engine, delivery.team_id);
   const startedAt = engine.clock.now();
   const secrets = [current, ...(previous === undefined ? [] : [previous])].map((row) => row.secret);
-  const response = await engine.webhooks.sender.post(url, signedHeaders(secrets, delivery.event_id, startedAt, payload), payload, signal);
+  const response = await engine.webhooks.sender.post(url, signedHeaders(secrets, delivery.event_id, startedAt, body), body, signal);
   return recordAttempt(engine, job, delivery, { ...response, url, startedAt });
 }

@@ -1,6 +1,7 @@
 /** Creates, changes, disables, and deletes webhook subscriptions. Each change is one transaction. */
 
-import { allEvents } from '../../../interface/webhook-events.ts';
+import type { WebhookFormat } from '../../../interface/types.ts';
+import { allEvents, chatEvents } from '../../../interface/webhook-events.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { checkOutboundUrl } from '../../outbound/check-url.ts';
@@ -21,6 +22,7 @@ export interface WebhookFields {
   url?: string | undefined;
   events?: readonly string[] | undefined;
   description?: string | null | undefined;
+  format?: WebhookFormat | undefined;
   enabled?: boolean | undefined;
 }
 
@@ -40,13 +42,14 @@ export async function createWebhook(
         `A team can have at most ${maxSubscriptions} webhook subscriptions; delete one first.`,
       );
     }
-    const enabled = fields.enabled ?? true;
+    const { enabled = true, format = 'standard' } = fields;
     return insertWebhook(trx, {
       id: newId(),
       team_id: teamId,
       url,
-      events: JSON.stringify(eventList(fields.events ?? [allEvents])),
+      events: JSON.stringify(eventList(fields.events ?? (format === 'standard' ? [allEvents] : chatEvents))),
       description: fields.description ?? null,
+      format,
       enabled: enabled ? 1 : 0,
       disabled_reason: enabled ? null : byRequest,
       disabled_at: enabled ? null : now,
@@ -81,6 +84,7 @@ export async function updateWebhook(
       ...(url === undefined ? {} : { url }),
       ...(fields.events === undefined ? {} : { events: JSON.stringify(eventList(fields.events)) }),
       ...(fields.description === undefined ? {} : { description: fields.description }),
+      ...(fields.format === undefined ? {} : { format: fields.format }),
       ...(enables ? { enabled: 1, disabled_reason: null, disabled_at: null } : {}),
       ...(disables ? { enabled: 0, disabled_reason: byRequest, disabled_at: now } : {}),
       ...(enables || (url !== undefined && url !== row.url) ? { failures: 0, failing_since: null, held_until: null } : {}),
@@ -106,7 +110,9 @@ export async function disableWebhook(engine: HasClock & HasLog, trx: Queries, ro
   const changedRow = await updateWebhookRow(trx, row.id, { enabled: 0, disabled_reason: reason, disabled_at: now, updated_at: now });
   await cancelDeliveries(trx, row.id, 'the subscription was disabled', now);
   engine.log('warn', 'a webhook subscription was disabled', { subscription: row.id, reason });
-  const data = () => ({ webhook: webhookView(changedRow ?? row) });
+  const view = webhookView(changedRow ?? row);
+  // Whoever knows the URL of a chat program can write to its channel, so other receivers learn only its host.
+  const data = () => ({ webhook: row.format === 'standard' ? view : { ...view, url: `${new URL(view.url).origin}/…` } });
   return recordEvents(engine.clock, trx, { teamId: row.team_id }, [{ kind: 'webhook.disabled', data }]);
 }
 

@@ -21,6 +21,7 @@ import { execLevel } from './0024-exec-level.ts';
 import { agentProcesses } from './0026-agent-processes.ts';
 import { push } from './0027-push.ts';
 import { responders } from './0028-responders.ts';
+import { webhookFormats } from './0029-webhook-formats.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -44,4 +45,5 @@ export const migrations: Record<string, Migration> = {
   '0026-agent-processes': agentProcesses,
   '0027-push': push,
   '0028-responders': responders,
+  '0029-webhook-formats': webhookFormats,
 };

@@ -1,6 +1,6 @@
 /** Webhooks: subscriptions, secrets, events, and their deliveries. */
 import type { Selectable } from 'kysely';
-import type { DeliveryStatus, WebhookEventKind } from '../../../../interface/types.ts';
+import type { DeliveryStatus, WebhookEventKind, WebhookFormat } from '../../../../interface/types.ts';
 import type { Fixed, Flag } from './columns.ts';
 
 /** The secrets that sign the webhooks of a team. The current one does not expire; the previous one also signs until it expires. */
@@ -21,6 +21,7 @@ export interface WebhookSubscriptionsTable {
   /** JSON array of event kinds, or of `*`. */
   events: string;
   description: string | null;
+  format: WebhookFormat;
   enabled: Flag;
   disabled_reason: string | null;
   disabled_at: string | null;
@@ -42,7 +43,7 @@ export interface EventsTable {
   team_id: Fixed<string>;
   kind: Fixed<WebhookEventKind>;
   run_id: Fixed<string | null>;
-  /** The exact body of every delivery. */
+  /** The exact body of every delivery to a webhook with the standard format. */
   payload: Fixed<string>;
   created_at: Fixed<string>;
 }
