@@ -84,6 +84,18 @@ describe('a trusted .aops.toml', () => {
     expect(await explained('team_id')).toEqual({ value: 'y', source: 'AOPS_TEAM_ID' });
   });
 
+  it('is shown when it is trusted', async () => {
+    await write('agent = "greeter"\n');
+    const file = path.join(repository, '.aops.toml');
+    expect(await cli(['config', 'trust'], { tty: true })).toMatchObject({
+      code: 0,
+      stdout: `Trusted ${file}. It sets:\n  agent = "greeter"\n`,
+      stderr: '',
+    });
+    await write('');
+    expect((await cli(['config', 'trust'])).stdout).toBe(`Trusted ${file}. It sets nothing yet.\n`);
+  });
+
   it('leaves out its team and agent if another profile is selected', async () => {
     await write(`profile = "acme"\nteam = "${teams.file}"\nagent = "greeter"\n`);
     await cli(['config', 'trust']);

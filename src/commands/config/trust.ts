@@ -1,6 +1,6 @@
 import { exitCodes } from '../../base/errors.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
-import { recordOutput } from '../../cli/kit/output.ts';
+import { textOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { trustProject } from '../../config/project.ts';
 import { projectFileArgument, projectPath } from './project-path.ts';
@@ -23,12 +23,10 @@ export default defineCommand({
     { command: 'aops config trust ../other', text: 'Trust the file of another directory' },
   ],
   result: returns({ file: 'string', profile: 'string|null', team: 'string|null', agent: 'string|null' }),
-  output: recordOutput<TrustedFile>(({ file, profile, team, agent }) => ({
-    Trusted: file,
-    Profile: profile ?? undefined,
-    Team: team ?? undefined,
-    Agent: agent ?? undefined,
-  })),
+  output: textOutput<TrustedFile>(({ file, ...settings }) => {
+    const lines = Object.entries(settings).flatMap(([key, value]) => (value === null ? [] : [`  ${key} = ${JSON.stringify(value)}`]));
+    return [`Trusted ${file}. It ${lines.length === 0 ? 'sets nothing yet.' : 'sets:'}`, ...lines].join('\n');
+  }),
   async run(context, input) {
     const file = projectPath(context, input.file);
     const { profile = null, team = null, agent = null } = await trustProject(file, context.store);
