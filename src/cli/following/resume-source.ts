@@ -47,7 +47,7 @@ export async function resumeSource(context: Context, value: string, stream: { st
   if (!isObject(event) || typeof event.resume !== 'string')
     throw new UsageError(
       `The last line of ${file} is not an event with a resume token.`,
-      'The file must contain the events of this stream, as printed with -o ndjson.',
+      'The file must contain the events of this stream, as printed with -o ndjson. Without a token in the last one, pass an earlier `resume`.',
       'resume_token_invalid',
     );
   return { token: event.resume, ...(endsInsideLine && { endsInsideLine }) };
