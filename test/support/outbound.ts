@@ -3,7 +3,12 @@ import type { ServiceOptions } from '../../src/service/service.ts';
 
 const allow = ['loopback'];
 
-export const reachingTests = ({ webhooks, connections }: Partial<ServiceOptions>): Pick<ServiceOptions, 'webhooks' | 'connections'> => ({
+export const reachingTests = ({
+  webhooks,
+  push,
+  connections,
+}: Partial<ServiceOptions>): Pick<ServiceOptions, 'webhooks' | 'push' | 'connections'> => ({
   webhooks: { allow, ...webhooks },
+  push: { allow, ...push },
   connections: { allow, ...connections },
 });

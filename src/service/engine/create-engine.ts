@@ -57,6 +57,12 @@ export interface EngineOptions {
     /** By default, that of the system. */
     lookup?: Lookup;
   };
+  push?: {
+    /** Hosts, addresses, and ranges of push services in addition to those of browsers, written like those of webhooks. None by default. */
+    allow?: readonly string[];
+    /** By default, that of the system. */
+    lookup?: Lookup;
+  };
   connections?: {
     /** Hosts, addresses, and ranges of MCP servers, of their authorization servers, and of repositories, written like those of webhooks. None by default. */
     allow?: readonly string[];
@@ -97,7 +103,7 @@ export async function createEngine(
   options: EngineOptions,
   { store, copies, clock, log, instanceId }: HasStore & HasClock & HasLog & { copies: DatabaseCopies; instanceId: string },
 ): Promise<StartableEngine> {
-  const { dataDirectory, commandPath, webhooks = {}, connections = {} } = options;
+  const { dataDirectory, commandPath, webhooks = {}, push = {}, connections = {} } = options;
   const connectionAgent = new GuardedAgent({
     rules: new HostRules(connections.allow, 'connection'),
     lookup: connections.lookup,
@@ -151,7 +157,7 @@ export async function createEngine(
     },
     push: {
       sender: new Sender({
-        ...{ clock, rules: new HostRules([...pushServices, ...(webhooks.allow ?? [])]), lookup: webhooks.lookup },
+        ...{ clock, rules: new HostRules([...pushServices, ...(push.allow ?? [])]), lookup: push.lookup },
         refusalMessage: (host) => `${host} is not a push service`,
       }),
       ...{ timing, box },

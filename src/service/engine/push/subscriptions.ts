@@ -4,7 +4,6 @@ import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { checkOutboundUrl } from '../../outbound/check-url.ts';
 import { withoutBrackets } from '../../outbound/guarded-lookup.ts';
-import { wordFor } from '../../outbound/host-rules.ts';
 import { secretHash } from '../../secret-hash.ts';
 import type { TokenRecord } from '../../store/access/credentials.ts';
 import type { PushSubscriptionRow } from '../../store/database/schema.ts';
@@ -71,10 +70,9 @@ async function checkEndpoint(engine: HasPush, text: string): Promise<string> {
   const url = await checkOutboundUrl(engine.push.sender, text, {
     field: 'endpoint',
     code: 'push_host_not_allowed',
-    refusalMessage: (host) =>
-      `names ${host}, which is not a known push service; to allow it, start the service with --allow-webhook-host ${wordFor(host)}`,
+    refusalMessage: (host) => `names ${host}, which is not the push service of a browser that this service knows`,
   });
-  // Only an operator who allowed addresses can make the service accept one; trials on this machine need no certificate.
+  // An address is only accepted if it was allowed explicitly, for trials on this machine, which need no certificate.
   const { protocol, hostname } = new URL(url);
   if (protocol === 'https:' || isIP(withoutBrackets(hostname)) !== 0) return url;
   throw invalid('endpoint', 'must be an https URL');

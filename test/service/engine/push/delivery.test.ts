@@ -146,7 +146,7 @@ describe('a push', () => {
     const dataDirectory = (await start()).dataDirectory;
     const service = await PushService.start();
     const subscription = service.subscribe();
-    const first = await start({ dataDirectory: `${dataDirectory}-2`, webhooks: { allow: ['loopback'] } });
+    const first = await start({ dataDirectory: `${dataDirectory}-2` });
     service.statuses.set(new URL(subscription.endpoint).pathname, 503);
     const page = await signedIn(first);
     const { key } = (await push(page, 'GET')).body;
@@ -166,7 +166,7 @@ describe('a subscription', () => {
   it('names a push service that the service knows, over TLS', async () => {
     const lookup = ((_host: string, _options: unknown, done: (error: null, addresses: object[]) => void) =>
       done(null, [{ address: '142.250.74.10', family: 4 }])) as never;
-    const api = await start({ webhooks: { allow: [], lookup } });
+    const api = await start({ push: { allow: [], lookup } });
     const page = await signedIn(api);
     const { keys } = (await PushService.start()).subscribe();
     const subscribe = async (endpoint: unknown, browserKeys: unknown = keys) =>
