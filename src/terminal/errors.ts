@@ -25,11 +25,14 @@ export function renderError(error: unknown, view: ErrorView): string {
   return view.json ? errorJson(error) : errorLines(error, view);
 }
 
-function errorJson(error: unknown): string {
+const errorJson = (error: unknown): string => escapeJson(JSON.stringify({ error: errorFields(error) }));
+
+/** An error as programs read it. */
+export function errorFields(error: unknown): Record<string, unknown> {
   const aopsError = error instanceof AopsError ? error : undefined;
   const { status, method, path, request_id, idempotency_key, ...otherDetails }: ErrorDetails = aopsError?.details ?? {};
   // JSON leaves undefined members out.
-  const body = {
+  return {
     code: aopsError?.code ?? 'unexpected',
     message: messageOf(error),
     status,
@@ -41,7 +44,6 @@ function errorJson(error: unknown): string {
     idempotency_key,
     ...otherDetails,
   };
-  return escapeJson(JSON.stringify({ error: body }));
 }
 
 function errorLines(error: unknown, { styles = plainStyles, debug = false }: ErrorView): string {

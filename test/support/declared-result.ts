@@ -18,7 +18,9 @@ export async function checkDeclaredResult(argv: readonly string[], { code, stdou
   const declaredFields = resultFields(command);
   if (!declaredFields || command.output?.kind === 'raw') return;
   const output = JSON.parse(stdout) as Record<string, unknown>;
-  const rows = declaredFields.list ? output.data : [output];
+  // Some commands return a list if they are called for several things.
+  const isList = declaredFields.list || (Array.isArray(output.data) && command.output !== undefined && 'list' in command.output);
+  const rows = isList ? output.data : [output];
   // Some flags select a different result: `--count`.
   if (!Array.isArray(rows)) return;
   const { contract, fields = {} } = command.result as ResultShape;

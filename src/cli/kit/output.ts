@@ -27,10 +27,14 @@ interface ListOutput<Row> extends Output<RowList<Row> | Count> {
 interface RecordOutput<Result> extends Output<Result> {
   readonly kind: 'record';
   readonly fields: (result: Result) => Record<string, unknown>;
+  /** For commands that return a list if they were called for several things. */
+  readonly list?: ListOutput<Any>;
 }
 interface TextOutput<Result> extends Output<Result> {
   readonly kind: 'text';
   readonly text: (result: Result) => string;
+  /** As for records. */
+  readonly list?: ListOutput<Any>;
 }
 /** A text of several parts, such as a record with a diff below it; long ones go through the pager. */
 interface DocumentOutput<Result> extends Output<Result> {
@@ -51,6 +55,11 @@ export const recordOutput = <Result>(fields: (result: Result) => Record<string, 
   fields,
 });
 export const textOutput = <Result>(text: (result: Result) => string): TextOutput<Result> => ({ kind: 'text', text });
+/** The output of a command that returns one result for one thing, and a list for several. */
+export const orList = <Result, Row>(
+  output: RecordOutput<Result> | TextOutput<Result>,
+  list: ListOutput<Row>,
+): (RecordOutput<Result> | TextOutput<Result>) & Output<Result | RowList<Row>> => ({ ...output, list }) as never;
 export const documentOutput = <Result>(document: (result: Result, view: View) => Promise<string>): DocumentOutput<Result> => ({
   kind: 'document',
   document,

@@ -37,6 +37,16 @@ export async function resolveRun(context: Context, text: string): Promise<Resolv
 /** The ID of the run that a text names; see `resolveRun`. */
 export const runId = async (context: Context, text: string): Promise<string> => (await resolveRun(context, text)).id;
 
+/** The runs that several texts name, each once, in this order. @throws as `resolveRun` does */
+export async function resolveRuns(context: Context, texts: readonly string[]): Promise<ResolvedRun[]> {
+  const runs = new Map<string, ResolvedRun>();
+  for (const text of texts) {
+    const run = await resolveRun(context, text);
+    if (!runs.has(run.id)) runs.set(run.id, run);
+  }
+  return [...runs.values()];
+}
+
 type Filter = { run_number?: number; search?: string; agent_id?: string };
 
 class LookUp {

@@ -4,7 +4,7 @@ import { shellWord } from '../../base/shell.ts';
 import { forPeople } from '../kit/audience.ts';
 import { isUuid } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
-import { type Argument, argument, optionalArgument, type PickSettings } from '../kit/flags.ts';
+import { type Argument, anyArguments, argument, optionalArgument, type PickSettings, repeatedArgument } from '../kit/flags.ts';
 
 /** The name of a run on the command line, parsed before any request is sent. */
 export type RunName =
@@ -70,8 +70,14 @@ const runSummary = 'The run: its number, its ID, or @latest';
 /** The argument for the run of a command. */
 export const runArgument: Argument<string> = argument(runSummary, { complete: 'runs' });
 
-/** The same for commands that apply only to some runs. */
-export const pickedRunArgument = (pick: PickSettings): Argument<string> => argument(runSummary, { complete: 'runs', pick });
+const severalSummary = 'The runs: their numbers, their IDs, or @latest';
+
+/** One or more runs. */
+export const runsArgument = (pick?: PickSettings): Argument<string[]> =>
+  repeatedArgument(severalSummary, { complete: 'runs', ...(pick && { pick }) });
+
+/** Any number of runs, for commands with other ways to select them. */
+export const anyRunsArgument = (pick: PickSettings): Argument<string[]> => anyArguments(severalSummary, { complete: 'runs', pick });
 
 /** An optional run. @param rest text to append to the summary */
 export const optionalRunArgument = (rest = '', pick?: PickSettings): Argument<string | undefined> =>

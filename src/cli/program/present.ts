@@ -65,8 +65,8 @@ async function writeLong(context: Context, text: string): Promise<void> {
 
 async function presentRows(context: Context, output: AnyOutput, list: RowList, view: View): Promise<void> {
   const { terminal } = context;
-  const shape = output.kind === 'raw' ? output.list : output;
-  if (shape.kind !== 'list') throw new Error('a list needs columns');
+  const shape = output.kind === 'list' ? output : 'list' in output ? output.list : undefined;
+  if (shape === undefined) throw new Error('a list needs columns');
   const { data, total, offset } = await list.collect();
   const totalText = list.isCounted ? ` of ${total}` : '';
   if (data.length === 0) {

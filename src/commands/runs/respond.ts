@@ -4,18 +4,20 @@ import { sendAnswer } from '../../cli/following/requests.ts';
 import { answerFromValues, answerOption, blindAnswers } from '../../cli/input/answer-flags.ts';
 import { readContent } from '../../cli/input/body.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
-import { length, uuid } from '../../cli/kit/checks.ts';
+import { isUuid, length, uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
-import { flag, optionalArgument, text } from '../../cli/kit/flags.ts';
-import { recordOutput, time } from '../../cli/kit/output.ts';
+import { flag, text } from '../../cli/kit/flags.ts';
+import { column, listOutput, orList, recordOutput, time, timeColumn } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
-import { runId } from '../../cli/names/resolve-run.ts';
-import { pickedRunArgument, runForHere, runWord } from '../../cli/names/run-names.ts';
+import { resolveRuns } from '../../cli/names/resolve-run.ts';
+import { type NamedRun, runForHere, runsArgument, runWord } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
+import { ServiceAnswerError } from '../../client/errors.ts';
 import type { HumanRequest, Run } from '../../interface/types.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Answer } from '../../watch/answers.ts';
+import { type AnswerRow, notWaiting, respondToSeveral } from './respond-many.ts';
 
 interface AnsweredRun {
   id: string;
@@ -26,14 +28,18 @@ interface AnsweredRun {
 }
 
 export default defineCommand({
-  summary: 'Answer the pending human request of a run',
+  summary: 'Answer the pending human requests of runs',
   description:
-    'On a terminal, you are prompted for the answer unless a flag provides it. Write each answer as QUESTION=ANSWER. If there is only one question, the answer alone is enough. Reasons are an extension of the interface, so hosted services might ignore them.',
-  arguments: {
-    run: pickedRunArgument({ runs: 'waiting' }),
-    request: optionalArgument('The ID of the human request (default: the pending one)', { check: uuid }),
-  },
+    'On a terminal, you are prompted for the answer unless a flag provides it. Write each answer as QUESTION=ANSWER. If there is only one question, the answer alone is enough. Reasons are an extension of the interface, so hosted services might ignore them.\n\nSeveral runs get the same answer, after you have seen and confirmed all requests; without a terminal, pass --yes. Nothing is sent if they do not ask the same questions. If one answer cannot be sent, the others are sent nevertheless; the exit code is that of the worst failure. For several runs, the JSON is a list. To be prompted for one request after another, use `aops inbox`.',
+  arguments: { run: runsArgument({ runs: 'waiting' }) },
   options: {
+    request: text(
+      'ID',
+      'The ID of the human request of a single run (default: the pending one); it can also follow the run as an argument',
+      {
+        check: uuid,
+      },
+    ),
     approve: flag('Approve the request'),
     deny: flag('Deny the request'),
     reason: text('TEXT|@FILE|-', 'Reason for the decision, with --approve or --deny'),
@@ -43,6 +49,7 @@ export default defineCommand({
   mutates: true,
   examples: [
     { command: 'aops runs respond @latest --approve', text: 'Approve the request of the newest run' },
+    { command: 'aops runs respond 17 18 19 --approve', text: 'Approve the requests of several runs after a preview' },
     { command: "aops runs respond RUN --approve --reason 'Within the budget'", text: 'Approve with a reason' },
     { command: "aops runs respond RUN --deny --reason 'The amount is wrong'", text: 'Deny with a reason' },
     { command: "aops runs respond RUN --answer 'Which vendor?=Acme GmbH'", text: 'Answer a question' },
@@ -50,37 +57,98 @@ export default defineCommand({
     { command: "aops runs respond RUN --answer 'A note?=@note.md'", text: 'Read a long answer from a file' },
   ],
   result: returns('respondToHumanRequest.human_request'),
-  output: recordOutput<AnsweredRun>((request) => ({
-    Answered: request.title,
-    Response: request.response,
-    At: time(request.responded_at),
-    Run: request.run_id,
-  })),
+  output: orList(
+    recordOutput<AnsweredRun>((request) => ({
+      Answered: request.title,
+      Response: request.response,
+      At: time(request.responded_at),
+      Run: request.run_id,
+    })),
+    listOutput<AnswerRow>({
+      columns: [
+        column('RUN', (row) => row.run_id),
+        column('REQUEST', (row) => row.title, { shrink: true }),
+        column('RESPONSE', (row) => row.response, { shrink: true }),
+        timeColumn('AT', (row) => row.responded_at),
+      ],
+      empty: 'There are no requests to answer.',
+    }),
+  ),
   async run(context, input) {
     const prompts = shouldPrompt(context, input);
     if (!prompts) checkFlags(input);
     const client = await context.client();
-    const id = await runId(context, input.run);
-    const { run, pending_human_request: pending } = await client.call('getRun', { params: { run_id: id } });
-    if (pending === null || (input.request !== undefined && input.request !== pending.id)) {
-      // The service reports why the request is not pending: it was answered already or does not exist.
-      if (input.request !== undefined && !prompts)
-        return (await sendAnswer(client, id, input.request, await blindAnswer(context, input))).human_request;
-      throw new AopsError(
-        prompts && pending !== null
-          ? 'The run is waiting for the answer to another request.'
-          : `The run is not waiting for an answer: its status is ${run.status}.`,
-        {
-          code: 'run_not_waiting',
-          exit: exitCodes.conflict,
-          hint: `Watch it with \`aops runs watch ${runWord(runForHere(context, run))}\`.`,
-        },
+    const { runs, request } = await targetsOf(context, client, input);
+    const [run, ...otherRuns] = runs as [NamedRun, ...NamedRun[]];
+    if (otherRuns.length === 0) return respondToOne(context, client, { run, request, prompts, flags: input });
+    if (request !== undefined) throw new UsageError('--request names the request of one run, so it cannot be used with several runs.');
+    if (prompts)
+      throw new UsageError(
+        'Specify the answer for all of these runs with --approve, --deny or --answer.',
+        'To be prompted for one request after another, use `aops inbox`.',
       );
-    }
-    if (prompts) return void (await askHere(context, client, run, pending));
-    return (await sendAnswer(client, id, pending.id, await answerFor(context, pending, input))).human_request;
+    return respondToSeveral(context, client, runs, (pending) => answerFor(context, pending, input));
   },
 });
+
+interface Targets {
+  runs: NamedRun[];
+  request: string | undefined;
+}
+
+/** The named runs, and the named request. A second ID can be that of a request of the first run, or of another run. */
+async function targetsOf(
+  context: Context,
+  client: Client,
+  { run: words, request }: { run: string[]; request?: string | undefined },
+): Promise<Targets> {
+  const [word, second, ...others] = words;
+  if (word === undefined || second === undefined || others.length > 0 || !isUuid(second) || request !== undefined)
+    return { runs: await resolveRuns(context, words), request };
+  const runs = await resolveRuns(context, [word]);
+  const id = second.toLowerCase();
+  const { pending_human_request: pending } = await client.call('getRun', { params: { run_id: (runs[0] as NamedRun).id } });
+  if (pending?.id === id || !(await isRun(client, id))) return { runs, request: id };
+  return { runs: await resolveRuns(context, words), request };
+}
+
+async function isRun(client: Client, id: string): Promise<boolean> {
+  try {
+    await client.call('getRun', { params: { run_id: id } });
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceAnswerError && error.status === 404) return false;
+    throw error;
+  }
+}
+
+interface SingleTarget {
+  run: NamedRun;
+  request: string | undefined;
+  prompts: boolean;
+  flags: Flags;
+}
+
+/** Answers the request of one run, with the flags or at a prompt. */
+async function respondToOne(
+  context: Context,
+  client: Client,
+  { run: { id }, request, prompts, flags }: SingleTarget,
+): Promise<AnsweredRun | undefined> {
+  const { run, pending_human_request: pending } = await client.call('getRun', { params: { run_id: id } });
+  if (pending === null || (request !== undefined && request !== pending.id)) {
+    // The service reports why the request is not pending: it was answered already or does not exist.
+    if (request !== undefined && !prompts) return (await sendAnswer(client, id, request, await blindAnswer(context, flags))).human_request;
+    if (!prompts || pending === null) throw notWaiting(context, run);
+    throw new AopsError('The run is waiting for the answer to another request.', {
+      code: 'run_not_waiting',
+      exit: exitCodes.conflict,
+      hint: `Watch it with \`aops runs watch ${runWord(runForHere(context, run))}\`.`,
+    });
+  }
+  if (prompts) return void (await askHere(context, client, run, pending));
+  return (await sendAnswer(client, id, pending.id, await answerFor(context, pending, flags))).human_request;
+}
 
 interface Flags {
   approve: boolean;

@@ -1,0 +1,123 @@
+/** Commands that do the same for several runs. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const noRun = '00000000-0000-4000-8000-000000000002';
+const pay = '- approve: { id: pay, title: "Pay 3 invoices?" }\n- say: paid';
+const vendor = '- ask: { id: who, questions: [{ question: "Which vendor?", options: [{ label: Acme GmbH }, { label: Acme Inc }] }] }';
+
+interface List {
+  data: Record<string, unknown>[];
+}
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+const waitingRuns = (...steps: string[]): Promise<string[]> => Promise.all(steps.map((each) => service.waiting(each)));
+
+describe.concurrent('runs stop RUN RUN', () => {
+  it('stops all runs, each once, and returns a list', async () => {
+    const [a = '', b = ''] = await waitingRuns(pay, pay);
+    const result = await service.cli(['runs', 'stop', a, b, a, '--json']);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.json<List & Record<string, unknown>>().data).toMatchObject([
+      { id: a, success: true },
+      { id: b, success: true },
+    ]);
+    for (const run of [a, b]) expect((await service.get(run)).run.status).toBe('interrupted');
+  });
+
+  it('stops the other runs if one does not exist, and exits with the worst code', async () => {
+    const [a = '', b = ''] = await waitingRuns(pay, pay);
+    const result = await service.cli(['runs', 'stop', a, noRun, b, '--json']);
+    expect(result.code).toBe(3);
+    expect(result.json<List & Record<string, unknown>>().data).toMatchObject([
+      { id: a, success: true },
+      { id: noRun, success: false, error: { exit: 3, status: 404 } },
+      { id: b, success: true },
+    ]);
+    expect(result.stderr).toContain(`Run ${noRun}: `);
+    expect(result.stderr).toContain('"1 of 3 runs could not be stopped."');
+    expect((await service.get(b)).run.status).toBe('interrupted');
+  });
+
+  it('returns the same object as before for one run', async () => {
+    const run = await service.waiting(pay);
+    expect((await service.cli(['runs', 'stop', run, '--json'])).json()).toMatchObject({ id: run, success: true });
+  });
+
+  it('sends the same keys when it is repeated with the same key', async () => {
+    const runs = await waitingRuns(pay, pay);
+    const argv = ['runs', 'stop', ...runs, '--idempotency-key', 'stop-both', '--json'];
+    const first = await service.cli(argv);
+    expect(first.code).toBe(0);
+    // A repeated key replays the response; a new one would say that the runs have ended already.
+    expect((await service.cli(argv)).stdout).toBe(first.stdout);
+  });
+});
+
+describe.concurrent('runs respond RUN RUN', () => {
+  it('sends the same answer to all runs after a preview', async () => {
+    const [a = '', b = ''] = await waitingRuns(pay, pay);
+    const result = await service.cli(['runs', 'respond', a, b, '--approve', '--yes', '--json']);
+    expect(result.code).toBe(0);
+    expect(result.stderr).toContain('2 requests:\n');
+    expect(result.stderr).toContain(`  ${a}  Pay 3 invoices?`);
+    expect(result.json<List & Record<string, unknown>>().data).toMatchObject([{ run_id: a, response: 'approved' }, { run_id: b }]);
+    for (const run of [a, b]) await service.until(run, 'completed');
+  });
+
+  it('sends nothing without a confirmation', async () => {
+    const runs = await waitingRuns(pay, pay);
+    const result = await service.cli(['runs', 'respond', ...runs, '--approve']);
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toContain('Approve all 2 requests?');
+    for (const run of runs) expect((await service.get(run)).request).not.toBeNull();
+  });
+
+  it('sends nothing if the runs do not ask the same', async () => {
+    const runs = await waitingRuns(pay, vendor);
+    const result = await service.cli(['runs', 'respond', ...runs, '--approve', '--yes']);
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toContain('The runs do not ask the same');
+    for (const run of runs) expect((await service.get(run)).request).not.toBeNull();
+  });
+
+  it('answers the same question in several runs, with options matched as usual', async () => {
+    const runs = await waitingRuns(vendor, vendor);
+    const result = await service.cli(['runs', 'respond', ...runs, '--answer', 'acme inc', '--yes', '--json']);
+    expect(result.code).toBe(0);
+    expect(result.stderr).toContain('Answer to "Which vendor?": Acme Inc');
+    for (const run of runs) await service.until(run, 'completed');
+  });
+
+  it('answers the other runs if one does not wait, and exits with its code', async () => {
+    const [a = '', b = ''] = await waitingRuns(pay, pay);
+    await service.cli(['runs', 'stop', a]);
+    const result = await service.cli(['runs', 'respond', a, b, '--approve', '--yes', '--json']);
+    expect(result.code).toBe(6);
+    expect(result.json<List & Record<string, unknown>>().data).toMatchObject([
+      { run_id: a, id: null, response: null, error: { code: 'run_not_waiting' } },
+      { run_id: b, response: 'approved' },
+    ]);
+    await service.until(b, 'completed');
+  });
+
+  it('accepts the ID of the request after its run, as before, or as --request', async () => {
+    const run = await service.waiting(`${pay}\n- approve: { id: again, title: "Really?" }`);
+    const { request } = await service.get(run);
+    const id = request?.id as string;
+    expect((await service.cli(['runs', 'respond', run, id, '--approve', '--json'])).json()).toMatchObject({ id, run_id: run });
+    // The first request is not pending any more, but it is still a request of this run.
+    const again = await service.cli(['runs', 'respond', run, id, '--approve']);
+    expect(again).toMatchObject({ code: 6, stdout: '' });
+    const { request: second } = await service.until(run, 'waiting');
+    expect((await service.cli(['runs', 'respond', run, '--request', second?.id as string, '--approve', '--json'])).json()).toMatchObject({
+      id: second?.id,
+    });
+    const refusal = await service.cli(['runs', 'respond', run, await service.waiting(pay), '--request', id, '--approve', '--yes']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+  });
+});
