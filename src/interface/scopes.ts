@@ -122,6 +122,7 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   downloadRunFile: 'files:read',
 
   streamRunEvents: 'runs:read',
+  streamRunsEvents: 'runs:read',
   streamTeamEvents: 'runs:read',
 
   listQueues: 'runs:read',

@@ -1,6 +1,7 @@
 /**
  * How often to poll: quickly while something happens, more slowly while nothing does, and immediately after a change made here.
- * Makes at most 60 requests in any minute, and slows down before the rate limit of the credential, which others share, is used up.
+ * Makes at most 60 requests in any minute, more only for many runs, and slows down before the rate limit of the credential, which
+ * others share, is used up.
  */
 import { type Clock, steadyTime } from '../base/clock.ts';
 import type { Allowance } from '../client/limits/rate-gate.ts';
@@ -10,18 +11,24 @@ export interface PaceOptions {
   /** Shortest and longest pause, in milliseconds. */
   minimum?: number;
   maximum?: number;
+  /** Requests in any minute, for polls that read several things; 60 by default. */
+  perMinute?: () => number;
+  /** The largest number of requests that a poll makes; 3 by default. */
+  largestPoll?: number;
   /** Source of jitter, in [0, 1). */
   random?: () => number;
 }
 
 const growthFactor = 1.4;
 const minute = 60_000;
-/** Requests in a minute after which the pace is steady, so that a run that is always busy is not left alone for most of each minute. */
-const burstRequests = 45;
-/** Requests in the last minute below which a new burst may begin. */
-const calmRequests = 20;
-/** Requests in a minute. A poll can make a few, so this is less than the 60 that are promised. */
-const maxRequests = 57;
+/** Requests in any minute while one thing is watched. */
+const usualRequests = 60;
+/** Requests that a poll of one thing makes at most. */
+const usualLargestPoll = 3;
+/** The part of them after which the pace is steady, so that a run that is always busy is not left alone for most of each minute. */
+const burstShare = 3 / 4;
+/** The part of them in the last minute below which a new burst may begin. */
+const calmShare = 1 / 3;
 /** Pause from which on nothing has happened recently, in milliseconds. */
 const recentMilliseconds = 1_000;
 /** Pause while something else says when there is something to read, in milliseconds. */
@@ -32,24 +39,34 @@ export class Pace {
   readonly #minimum: number;
   readonly #maximum: number;
   readonly #random: () => number;
+  readonly #perMinute: () => number;
+  readonly #largestPoll: number;
   #interval: number;
   #hurryController = new AbortController();
   /** When the requests of the last minute were made, in steady time. */
   #requests: number[] = [];
   #isResting = false;
   #isSteady = false;
+  /** Requests since the last pause. */
+  #pollRequests = 0;
 
-  constructor(clock: Clock, { minimum = 340, maximum = 3_000, random = Math.random }: PaceOptions = {}) {
+  constructor(
+    clock: Clock,
+    { minimum = 340, maximum = 3_000, perMinute = () => usualRequests, largestPoll = usualLargestPoll, random = Math.random }: PaceOptions = {},
+  ) {
     this.#clock = clock;
     this.#minimum = minimum;
     this.#maximum = maximum;
     this.#random = random;
+    this.#perMinute = perMinute;
+    this.#largestPoll = largestPoll;
     this.#interval = minimum;
   }
 
   /** Counts a request. */
   spend(): void {
     this.#requests.push(steadyTime(this.#clock));
+    this.#pollRequests += 1;
   }
 
   /** Whether something happened recently and the requests of this minute are not running low, so that a poll may make two of them. */
@@ -94,13 +111,20 @@ export class Pace {
   /** The pause that keeps the number of requests in any minute below its limit, in milliseconds. */
   #requestPause(): number {
     const now = steadyTime(this.#clock);
+    // Polls of one thing make one request or few, polls of a list one for each page.
+    const polled = this.#largestPoll > usualLargestPoll ? Math.max(1, this.#pollRequests) : 1;
+    this.#pollRequests = 0;
     this.#requests = this.#requests.filter((time) => time > now - minute);
     const { length } = this.#requests;
-    if (length >= burstRequests) this.#isSteady = true;
-    else if (length < calmRequests) this.#isSteady = false;
+    const perMinute = this.#perMinute();
+    if (length >= perMinute * burstShare) this.#isSteady = true;
+    else if (length < perMinute * calmShare) this.#isSteady = false;
     if (!this.#isSteady) return 0;
+    // The next poll must not exceed the limit, however many requests it makes.
+    const maxRequests = perMinute - this.#largestPoll;
     if (length >= maxRequests) return (this.#requests[length - maxRequests] as number) + minute - now;
-    return Math.max(minute / maxRequests, ((this.#requests[0] as number) + minute - now) / (maxRequests - length));
+    const perRequest = Math.max(minute / maxRequests, ((this.#requests[0] as number) + minute - now) / (maxRequests - length));
+    return perRequest * Math.min(polled, maxRequests - length);
   }
 }
 

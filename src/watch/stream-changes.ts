@@ -10,8 +10,11 @@ interface Options {
   signal: AbortSignal;
 }
 
+/** What is hurried by changes, and rests while the stream reports them. */
+type Hurried = Pick<Pace, 'rest' | 'hurry'>;
+
 export class StreamChanges {
-  readonly #paces = new Set<Pace>();
+  readonly #paces = new Set<Hurried>();
   #isOpen = false;
 
   /** Follows the stream until the signal is aborted. */
@@ -21,7 +24,7 @@ export class StreamChanges {
   }
 
   /** Hurries a pace from now on. */
-  hurry(pace: Pace): void {
+  hurry(pace: Hurried): void {
     this.#paces.add(pace);
     pace.rest(this.#isOpen);
   }

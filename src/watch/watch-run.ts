@@ -86,9 +86,9 @@ export async function* positionedEvents(
   }
 }
 
-type PositionedBody = RunEventBody & { position: RunPosition };
+export type PositionedBody = RunEventBody & { position: RunPosition };
 
-function* withPositions(state: RunState, bodies: Iterable<RunEventBody>): Generator<PositionedBody, void, undefined> {
+export function* withPositions(state: RunState, bodies: Iterable<RunEventBody>): Generator<PositionedBody, void, undefined> {
   for (const body of bodies) yield { ...body, position: state.position };
 }
 
@@ -96,7 +96,7 @@ function* withPositions(state: RunState, bodies: Iterable<RunEventBody>): Genera
  * Polling with few requests: one for each poll unless the run has changed. While requests may follow one another quickly, the poll that
  * reads the run reads its messages as well, so that they do not wait for the next one.
  */
-class RunPoller {
+export class RunPoller {
   readonly #runId: string;
   readonly #state: RunState;
   readonly #clock: Clock;
@@ -121,7 +121,7 @@ class RunPoller {
     const state = this.#state;
     const isSilent = quietStatuses.has(state.status);
     if (!state.isNew && !isSilent && this.#isTurnOfMessages(isQuick)) {
-      this.#hasNewMessages = yield* this.#messages(call);
+      this.#hasNewMessages = yield* this.messages(call);
       return;
     }
     this.#hasNewMessages = undefined;
@@ -131,7 +131,7 @@ class RunPoller {
     if (this.#isFirstRead || state.differs(run, request) || this.#silentPolls >= maxSilentPolls || (isQuick && !isSilent)) {
       this.#isFirstRead = false;
       this.#silentPolls = 0;
-      yield* this.#messages(call);
+      yield* this.messages(call);
     }
     yield* withPositions(state, state.run(run, request));
   }
@@ -148,7 +148,7 @@ class RunPoller {
    * the last known message: if there is another one in its place, the list was rewritten, and is read again from the start.
    * Returns whether there were new messages.
    */
-  async *#messages(call: Call): AsyncGenerator<PositionedBody, boolean, undefined> {
+  async *messages(call: Call): AsyncGenerator<PositionedBody, boolean, undefined> {
     const state = this.#state;
     let wasRewritten = false;
     let overlap = 1;

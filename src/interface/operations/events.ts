@@ -11,6 +11,15 @@ export const eventOperations = {
     produces: 'text/event-stream',
     extension: true,
   },
+  streamRunsEvents: {
+    method: 'GET',
+    path: '/v2/teams/{teamId}/runs/events',
+    idempotent: false,
+    success: 200,
+    summary: 'Stream the events of several runs as server-sent events',
+    produces: 'text/event-stream',
+    extension: true,
+  },
   streamTeamEvents: {
     method: 'GET',
     path: '/v2/teams/{teamId}/events',

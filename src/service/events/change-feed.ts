@@ -49,20 +49,25 @@ export class ChangeFeed {
     }
     for (const waker of this.#byTable.get(table) ?? []) waker.wake();
     if (this.#byId.size === 0 || !tablesOfRuns.has(table)) return;
-    for (const value of values) if (typeof value === 'string') for (const waker of this.#byId.get(value) ?? []) waker.wake();
+    for (const value of values) if (typeof value === 'string') for (const waker of this.#byId.get(value) ?? []) waker.wake(value);
   }
 }
 
 export class Waker {
   readonly close: () => void;
   #isWoken = false;
+  /** The IDs that were part of the changes; undefined if others may have changed as well. */
+  #changedIds: Set<string> | undefined;
   #resume: (() => void) | undefined;
 
   constructor(close: () => void) {
     this.close = close;
   }
 
-  wake(): void {
+  /** @param id the ID of the topic that has changed; without it, everything may have */
+  wake(id?: string): void {
+    if (id === undefined) this.#changedIds = undefined;
+    else this.#changedIds?.add(id);
     this.#isWoken = true;
     this.#resume?.();
   }
@@ -70,6 +75,13 @@ export class Waker {
   /** Forgets earlier changes. Call it before reading, so that a change during the read ends the next wait. */
   reset(): void {
     this.#isWoken = false;
+  }
+
+  /** The IDs that have changed since the last call; undefined if any may have, as at first. */
+  takeChangedIds(): ReadonlySet<string> | undefined {
+    const ids = this.#changedIds;
+    this.#changedIds = new Set();
+    return ids;
   }
 
   /** Waits for a change since `reset`. Returns true if there was one, false if the time (milliseconds) has passed or the signal was aborted. */

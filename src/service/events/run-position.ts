@@ -49,6 +49,21 @@ export function runPosition(id: string): RunPosition {
   return { seq: Number(seq), mark, status: status || null, request: request || null, isFinished: end !== undefined };
 }
 
+/** The ID of an event in a stream of several runs. */
+export const runsEventId = (runId: string, eventId: string): string => `${runId}:${eventId}`;
+
+/** The position in each run, from the `Last-Event-ID` of a stream of several runs. @throws ServiceError 400 `invalid_request` */
+export function runPositions(lastEventIds: string | undefined): Map<string, RunPosition> {
+  if (lastEventIds === undefined) return new Map();
+  return new Map(
+    lastEventIds.split(',').map((each) => {
+      const [, runId, eventId] = /^([0-9a-f-]{36}):(.*)$/.exec(each) ?? [];
+      if (runId === undefined || eventId === undefined) throw foreignEventId();
+      return [runId, runPosition(eventId)];
+    }),
+  );
+}
+
 /** The error for a `Last-Event-ID` that does not belong to the stream. */
 export const foreignEventId = (): ServiceError =>
   new ServiceError(

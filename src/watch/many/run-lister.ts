@@ -1,0 +1,128 @@
+/**
+ * Reads the state of many runs with few requests: through the list of runs, which has 100 of them on a page, and one by one only where
+ * that takes fewer requests. The list can be filtered by one status at a time, and not by ID.
+ */
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { shrinking } from '../../client/paging.ts';
+import { isActive, type runStatusFilters, runStatuses } from '../../interface/run-status.ts';
+import type { HumanRequest, Query, Run, RunListItem } from '../../interface/types.ts';
+import type { Call } from '../polling.ts';
+import type { WatchedRun } from './watched-run.ts';
+
+/** Which runs of a team to watch; without a status, those that have not ended. */
+export interface RunFilter {
+  agent_id?: string;
+  case_queue_id?: string;
+  status?: (typeof runStatusFilters)[number];
+}
+
+/** The state of a run that was read. */
+export interface Reading {
+  run: Run | RunListItem;
+  request: HumanRequest | null;
+  /** Whether it comes from the list, which some services fill only partly. */
+  isListed: boolean;
+}
+
+/** A run that cannot be read any more, because it was deleted or the credential may not read it. */
+export interface Lost {
+  run: WatchedRun;
+  error: AopsError;
+}
+
+/** The largest `limit` of listRuns. */
+const pageSize = 100;
+/** Pages to read of runs with one status. */
+const maxPages = 10;
+/** Up to this many runs are read one by one. */
+const fewRuns = 3;
+
+export class RunLister {
+  readonly #teamId: string;
+  readonly #filter: RunFilter;
+  /** Reads a page. Once a page was too large for the client, it requests smaller ones. */
+  readonly #page = shrinking((limit, offset, call: Call, query: Query<'listRuns'>) =>
+    call('listRuns', { params: { teamId: this.#teamId }, query: { ...query, limit, offset } }),
+  );
+
+  constructor(teamId: string, filter: RunFilter) {
+    this.#teamId = teamId;
+    this.#filter = filter;
+  }
+
+  /** The runs that match the filter now: the newest 1,000 of each status, but only the newest 100 if they have ended. */
+  async *matching(call: Call): AsyncGenerator<RunListItem, void, undefined> {
+    const { status, ...filter } = this.#filter;
+    const statuses = status === undefined ? runStatuses.filter(isActive) : [status];
+    for (const each of statuses) {
+      const pages = isActive(each) && each !== 'needs_attention' && each !== 'stopped' ? maxPages : 1;
+      yield* this.#list(call, { ...filter, status: each }, pages);
+    }
+  }
+
+  /** The matching runs that were created at this time or later. */
+  async *newerThan(call: Call, since: string): AsyncGenerator<RunListItem, void, undefined> {
+    for await (const run of this.#list(call, { ...this.#filter, since }, maxPages)) {
+      if (this.#filter.status !== undefined || isActive(run.status)) yield run;
+    }
+  }
+
+  async *#list(call: Call, query: Query<'listRuns'>, pages: number): AsyncGenerator<RunListItem, void, undefined> {
+    const seenIds = new Set<string>();
+    for (let page = 0, offset = 0; page < pages; page += 1) {
+      const { data, total } = await this.#page(pageSize, offset, call, query);
+      for (const run of data) {
+        if (seenIds.has(run.id)) continue;
+        seenIds.add(run.id);
+        yield run;
+      }
+      offset += data.length;
+      if (data.length === 0 || offset >= total) return;
+    }
+  }
+
+  /**
+   * The current state of these runs.
+   * @param maxReads the number of runs that may be read one by one; the others are left out
+   */
+  async *current(
+    call: Call,
+    runs: readonly WatchedRun[],
+    maxReads: number,
+  ): AsyncGenerator<{ run: WatchedRun; reading: Reading } | Lost, void, undefined> {
+    const remaining = new Map(runs.map((run) => [run.id, run]));
+    const times = runs.flatMap(({ createdAt }) => (createdAt === undefined ? [] : [Date.parse(createdAt)])).sort((a, b) => a - b);
+    if (runs.length > fewRuns && times.length === runs.length) {
+      const [since, until] = [times[0], (times.at(-1) as number) + 1].map((time) => new Date(time as number).toISOString());
+      for (let offset = 0; ; ) {
+        const { status: _, ...filter } = this.#filter;
+        const { data, total } = await this.#page(pageSize, offset, call, { ...filter, since, until } as Query<'listRuns'>);
+        for (const item of data) {
+          const run = remaining.get(item.id);
+          if (run !== undefined && remaining.delete(item.id)) yield { run, reading: readingOf(item) };
+        }
+        offset += data.length;
+        const pagesLeft = Math.ceil((total - offset) / pageSize);
+        if (data.length === 0 || pagesLeft <= 0 || pagesLeft >= remaining.size) break;
+      }
+    }
+    for (const run of [...remaining.values()].slice(0, maxReads)) yield await readOne(call, run);
+  }
+}
+
+export const readingOf = (item: RunListItem): Reading => ({ run: item, request: item.pending_human_request, isListed: true });
+
+/** Reads one run. Failures that concern only this run are returned. @throws other failures */
+export async function readOne(call: Call, run: WatchedRun): Promise<{ run: WatchedRun; reading: Reading } | Lost> {
+  try {
+    const { run: current, pending_human_request: request } = await call('getRun', { params: { run_id: run.id } });
+    return { run, reading: { run: current, request, isListed: false } };
+  } catch (error) {
+    if (isAboutOneRun(error)) return { run, error };
+    throw error;
+  }
+}
+
+const isAboutOneRun = (error: unknown): error is AopsError =>
+  error instanceof AopsError &&
+  (error.exit === exitCodes.notFound || error.exit === exitCodes.forbidden || error.code === 'run_not_shown' || error.code === 'unusable_answer');

@@ -1,0 +1,45 @@
+/** One of the runs that are watched together. */
+import type { Clock } from '../../base/clock.ts';
+import type { Run, RunListItem } from '../../interface/types.ts';
+import { type RunPosition, runStart } from '../resume/run-position.ts';
+import { RunState } from '../run-state.ts';
+import { RunPoller } from '../watch-run.ts';
+
+export class WatchedRun {
+  readonly id: string;
+  readonly state: RunState;
+  readonly poller: RunPoller;
+  /** How far its events were taken. */
+  position: RunPosition;
+  /** Its row in the list of runs, if it was found there. */
+  listItem: RunListItem | undefined;
+  /** As it was last read. */
+  run: Run | undefined;
+  /** Whether its end was reported, or it cannot be read any more. */
+  isOver = false;
+  /** Whether an event stream reports its changes. */
+  isStreamed = false;
+  /** Whether it has messages that were not read because of the limit of requests. */
+  hasUnreadMessages = false;
+  /** When its messages were last read, as the number of the poll. */
+  messagesReadAt = 0;
+
+  /** @param start what was reported earlier, and is not reported again */
+  constructor(id: string, clock: Clock, listItem?: RunListItem, start: RunPosition = runStart) {
+    this.id = id;
+    this.state = new RunState(start);
+    this.position = start;
+    this.poller = new RunPoller(id, this.state, clock);
+    this.listItem = listItem;
+    this.run = listItem;
+  }
+
+  get number(): number | null | undefined {
+    return this.run?.run_number ?? this.listItem?.run_number;
+  }
+
+  /** When it was created, ISO 8601; undefined if that is unknown. */
+  get createdAt(): string | undefined {
+    return this.run?.created_at ?? undefined;
+  }
+}
