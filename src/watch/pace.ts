@@ -52,7 +52,13 @@ export class Pace {
 
   constructor(
     clock: Clock,
-    { minimum = 340, maximum = 3_000, perMinute = () => usualRequests, largestPoll = usualLargestPoll, random = Math.random }: PaceOptions = {},
+    {
+      minimum = 340,
+      maximum = 3_000,
+      perMinute = () => usualRequests,
+      largestPoll = usualLargestPoll,
+      random = Math.random,
+    }: PaceOptions = {},
   ) {
     this.#clock = clock;
     this.#minimum = minimum;

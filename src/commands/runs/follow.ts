@@ -156,7 +156,8 @@ async function newSink(context: Context, prompts: boolean, onPrinted: OnPrinted 
   return new TranscriptSink(write, transcript, styles, clock, await statusLine(terminal), prompts, onPrinted);
 }
 
-async function wrappedTranscript(styles: Styles, columns: number): Promise<Transcript> {
+/** A transcript whose texts are wrapped for a terminal. */
+export async function wrappedTranscript(styles: Styles, columns: number): Promise<Transcript> {
   // The text is not known yet, so all characters must be supported.
   const widthOf = await widthFor(['ä']);
   // Leaves space for the sign in front of answers and of messages from the user.

@@ -1,25 +1,39 @@
 import { exitCodes } from '../../base/errors.ts';
-import { readBeforeWatching } from '../../cli/following/outage.ts';
 import { followFlags, followOptions } from '../../cli/following/responder.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { returns } from '../../cli/kit/result.ts';
-import { resolveRun } from '../../cli/names/resolve-run.ts';
-import { runArgument, runForHere } from '../../cli/names/run-names.ts';
+import { anyRunsArgument, runForHere } from '../../cli/names/run-names.ts';
 import { Notifier, notifyFlags } from '../../cli/notifying/notifier.ts';
 import { announce, failedAfter, printsRun, readEvents, resultOf } from './follow.ts';
+import { followRuns } from './many/follow-many.ts';
+import { openManyReading } from './many/reading.ts';
+import { selectingOptions, selectionFlags, selectRuns } from './many/selection.ts';
 import { noMatchError, openReading, readingFlags } from './reading.ts';
 
 export default defineCommand({
-  summary: 'Watch a run and answer its human requests',
+  summary: 'Watch runs and answer their human requests',
   description:
-    'Streams the messages of the run until it ends. Human requests are prompted for below the transcript; without a terminal, --answers and --on-request decide. Ctrl-C detaches; the run continues. The exit code is the outcome of the run, even if it ended earlier.',
-  arguments: { run: runArgument },
-  options: { ...followFlags, ...readingFlags, ...notifyFlags },
-  operations: ['getRun', 'streamRunEvents', 'listRunMessages', 'respondToHumanRequest'],
+    'Streams the messages of a run until it ends. Human requests are prompted for below the transcript; without a terminal, --answers and --on-request decide. Ctrl-C detaches; the run continues. The exit code is the outcome of the run, even if it ended earlier.\n\nSeveral runs, and those that --agent, --queue, --status or --all select, are watched together: on a terminal on a live board, elsewhere as lines with the name of the run in front, or as NDJSON. With filters, runs that start later are added until Ctrl-C; --no-new ends when all current runs have ended. A run that waits for a person does not hold up the others. The exit code is the worst of all runs: 10, then 11, then 12.',
+  arguments: { run: anyRunsArgument({ unless: selectingOptions }) },
+  options: { ...selectionFlags, ...followFlags, ...readingFlags, ...notifyFlags },
+  operations: [
+    'getRun',
+    'listRuns',
+    'listAgents',
+    'listQueues',
+    'streamRunEvents',
+    'streamRunsEvents',
+    'streamTeamEvents',
+    'listRunMessages',
+    'respondToHumanRequest',
+  ],
   exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
     { command: 'aops runs watch @latest', text: 'Watch the newest run and answer its requests' },
     { command: 'aops runs watch RUN --on-request wait --timeout 1h', text: 'Watch a run while someone else answers' },
+    { command: 'aops runs watch 17 18 19', text: 'Watch several runs' },
+    { command: 'aops runs watch --agent invoice-check --status waiting', text: 'Watch what waits for a person' },
+    { command: 'aops runs watch --queue invoices --no-new --answers answers.yaml', text: 'Watch the runs of a queue to their ends' },
     { command: 'aops runs watch RUN --notify', text: 'Be notified when the run needs an answer or ends' },
     { command: 'aops runs watch RUN -o ndjson', text: 'Print every event as one JSON object per line' },
     {
@@ -31,7 +45,12 @@ export default defineCommand({
   result: returns('getRun.run'),
   async run(context, input) {
     const options = await followOptions(context, input);
-    const resolvedRun = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
+    const selection = await selectRuns(context, input);
+    if ('kind' in selection) {
+      const reading = await openManyReading(context, selection, input);
+      return followRuns(context, selection, options, reading, new Notifier(context, input)).finally(() => reading.positions?.close());
+    }
+    const resolvedRun = selection;
     if (resolvedRun.listItem) announce(context, resolvedRun);
     const reading = await openReading(context, resolvedRun.id, input);
     try {

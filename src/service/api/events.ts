@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import type { eventOperations } from '../../interface/operations/events.ts';
 import { eventSchemas } from '../../interface/schemas/events.ts';
+import { ServiceError } from '../errors.ts';
 import type { Topics, Waker } from '../events/change-feed.ts';
 import type { EventSource } from '../events/event-source.ts';
 import { eventStream } from '../events/event-stream.ts';
@@ -10,7 +11,6 @@ import { runPosition, runPositions, runPresent, runStart } from '../events/run-p
 import { type RunSource, RunsEvents } from '../events/runs-events.ts';
 import { TeamEvents } from '../events/team-events.ts';
 import { teamPosition, teamStart } from '../events/team-position.ts';
-import { ServiceError } from '../errors.ts';
 import type { Answer } from '../http/answer.ts';
 import type { RawHandler, RawRequest, RequestContext } from '../http/context.ts';
 import { readQuery } from '../http/validate.ts';
@@ -61,7 +61,9 @@ export const eventRoutes: { readonly [Id in keyof typeof eventOperations]: RawHa
       position: lastId === undefined ? await teamStart(store, context.teamId) : teamPosition(lastId),
       includesRuns,
     });
-    return streamAnswer(context, request, () => source, { tables: [...accessTables, 'human_requests', ...(includesRuns ? ['run_totals'] : [])] });
+    return streamAnswer(context, request, () => source, {
+      tables: [...accessTables, 'human_requests', ...(includesRuns ? ['run_totals'] : [])],
+    });
   },
 };
 

@@ -4,7 +4,7 @@
  */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shrinking } from '../../client/paging.ts';
-import { isActive, type runStatusFilters, runStatuses } from '../../interface/run-status.ts';
+import { isActive, runStatuses, type runStatusFilters } from '../../interface/run-status.ts';
 import type { HumanRequest, Query, Run, RunListItem } from '../../interface/types.ts';
 import type { Call } from '../polling.ts';
 import type { WatchedRun } from './watched-run.ts';
@@ -60,11 +60,15 @@ export class RunLister {
     }
   }
 
-  /** The matching runs that were created at this time or later. */
-  async *newerThan(call: Call, since: string): AsyncGenerator<RunListItem, void, undefined> {
-    for await (const run of this.#list(call, { ...this.#filter, since }, maxPages)) {
-      if (this.#filter.status !== undefined || isActive(run.status)) yield run;
-    }
+  /** The newest run of the team, from which on runs are new; by the clock of the service. */
+  async newest(call: Call): Promise<{ id: string; createdAt: string }> {
+    const [run] = (await this.#page(1, 0, call, {})).data;
+    return { id: run?.id ?? '', createdAt: run?.created_at ?? new Date(0).toISOString() };
+  }
+
+  /** The matching runs that were created at this time or later, whether they have ended or not. */
+  newerThan(call: Call, since: string): AsyncGenerator<RunListItem, void, undefined> {
+    return this.#list(call, { ...this.#filter, since }, maxPages);
   }
 
   async *#list(call: Call, query: Query<'listRuns'>, pages: number): AsyncGenerator<RunListItem, void, undefined> {
@@ -125,4 +129,7 @@ export async function readOne(call: Call, run: WatchedRun): Promise<{ run: Watch
 
 const isAboutOneRun = (error: unknown): error is AopsError =>
   error instanceof AopsError &&
-  (error.exit === exitCodes.notFound || error.exit === exitCodes.forbidden || error.code === 'run_not_shown' || error.code === 'unusable_answer');
+  (error.exit === exitCodes.notFound ||
+    error.exit === exitCodes.forbidden ||
+    error.code === 'run_not_shown' ||
+    error.code === 'unusable_answer');

@@ -92,7 +92,8 @@ export class RunStreams {
           await clock.sleep(stream.wait, signal);
         }
         // Opened even if polling has reported the runs in the meantime: what is known already is not reported again.
-        for await (const { run, body } of stream.read(signal, () => this.#setStreamed(bundle, true))) await this.#options.onEvent(run, body);
+        for await (const { run, body } of stream.read(signal, () => this.#setStreamed(bundle, true)))
+          await this.#options.onEvent(run, body);
       }
     } catch {
       // Only the signal ends it: the stream is replaced, or nothing is watched any more.
@@ -108,7 +109,10 @@ export class RunStreams {
       return stream === undefined || stream.eventId.length > longestEventId ? [] : [`${id}:${stream.eventId}`];
     });
     const input = { params: { teamId: this.#options.teamId }, query: { run_ids: bundle.runs.map(({ id }) => id).join(',') } };
-    return this.#client.openEvents('streamRunsEvents', input, { lastEventId: lastIds.length === 0 ? undefined : lastIds.join(','), signal });
+    return this.#client.openEvents('streamRunsEvents', input, {
+      lastEventId: lastIds.length === 0 ? undefined : lastIds.join(','),
+      signal,
+    });
   }
 
   /** The events that follow from an event of the stream. @throws SyntaxError for anything that is not an event of these runs */

@@ -10,6 +10,7 @@ import type { WaitingBody } from '../events.ts';
 import { Pace } from '../pace.ts';
 import { type Call, pollEvents, type WatchOptions } from '../polling.ts';
 import type { RunPosition } from '../resume/run-position.ts';
+import { isStillFinished } from '../resume/starts.ts';
 import { isFinal } from '../run-status.ts';
 import { StreamChanges } from '../stream-changes.ts';
 import { type PositionedBody, withPositions } from '../watch-run.ts';
@@ -63,6 +64,8 @@ export class RunsWatch {
   /** Whether the service reports when runs of the team change. */
   #hasHints = false;
   #polls = 0;
+  /** The newest run of the team that was seen; runs that are created later are new. */
+  #newest: { id: string; createdAt: string } | undefined;
   #listedAt = Number.NEGATIVE_INFINITY;
 
   constructor(client: Client, selection: RunSelection, options: ManyRunsOptions) {
@@ -85,7 +88,7 @@ export class RunsWatch {
   /** Whether nothing can happen any more: all runs have ended, and no others are added. */
   get isOver(): boolean {
     const isComplete = this.#selection.kind === 'named' || (this.#polls > 0 && !this.#selection.addsNew);
-    return isComplete && this.#active().length === 0;
+    return isComplete && [...this.runs.values()].every(({ isReportedOver }) => isReportedOver);
   }
 
   /** Looks for changes now, because something was just done here. */
@@ -120,7 +123,9 @@ export class RunsWatch {
     try {
       if (this.isOver) return;
       for await (const update of channel.items()) {
-        if (update.run !== undefined && 'position' in update.body) update.run.position = update.body.position;
+        const { run, body } = update;
+        if (run !== undefined && 'position' in body) run.position = body.position;
+        if (run !== undefined && (body.type === 'run.finished' || body.type === 'run.lost')) run.isReportedOver = true;
         yield update;
         if (this.isOver) return;
       }
@@ -161,7 +166,7 @@ export class RunsWatch {
   }
 
   async #poll(channel: Channel<RunUpdate | { run?: undefined; body: WaitingBody }>, signal: AbortSignal): Promise<void> {
-    const poll = (call: Call) => this.#pollOnce(call, signal);
+    const poll = (call: Call) => this.#pollOnce(call, channel, signal);
     type Polled = WaitingBody | { type: 'update'; update: RunUpdate };
     for await (const polled of pollEvents<Polled & { type: string }>(this.#client, { ...this.#options, signal, pace: this.#pace }, poll)) {
       if ('update' in polled) await channel.put(polled.update);
@@ -170,7 +175,11 @@ export class RunsWatch {
     }
   }
 
-  async *#pollOnce(call: Call, signal: AbortSignal): AsyncGenerator<{ type: 'update'; update: RunUpdate }, void, undefined> {
+  async *#pollOnce(
+    call: Call,
+    channel: Pick<Channel<unknown>, 'end'>,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ type: 'update'; update: RunUpdate }, void, undefined> {
     const gap = this.#listedAt + listGap - steadyTime(this.#clock);
     if (gap > 0 && this.#hasHints) await this.#clock.sleep(gap, signal);
     this.#listedAt = steadyTime(this.#clock);
@@ -178,6 +187,8 @@ export class RunsWatch {
     this.#polls += 1;
     this.#streams?.open();
     this.#rest();
+    // Runs whose end was reported earlier end without an event.
+    if (this.isOver) channel.end();
   }
 
   /** One reading of the list, of the runs that are not in it, and of messages. */
@@ -192,7 +203,10 @@ export class RunsWatch {
       const run = this.runs.get(item.id) ?? this.#add(item.id, item);
       run.listItem = item;
       seenRuns.add(run);
-      if (run.isOver && !isFinal(item.status)) run.isOver = false;
+      if (run.isOver && !isFinal(item.status)) {
+        run.isOver = false;
+        run.isReportedOver = false;
+      }
       yield* this.#observe(counted, run, readingOf(item), budget);
     }
     const unseenRuns = this.#active().filter((run) => !seenRuns.has(run) && !run.isStreamed);
@@ -211,15 +225,30 @@ export class RunsWatch {
   /** The runs in the list that match the filter; only new ones if the event stream reports the others. */
   async *#discovered(call: Call): AsyncGenerator<RunListItem, void, undefined> {
     if (this.#selection.kind === 'named' || (this.#polls > 0 && !this.#selection.addsNew)) return;
-    const newest = [...this.runs.values()].map(({ createdAt }) => createdAt ?? '').reduce((a, b) => (a > b ? a : b), '');
-    const isPartial = this.#polls % completeEvery !== 0 && newest !== '' && this.#active().every(({ isStreamed }) => isStreamed);
-    yield* isPartial ? this.#lister.newerThan(call, newest) : this.#lister.matching(call);
+    if (this.#newest === undefined) this.#newest = await this.#lister.newest(call);
+    else {
+      // A run can end before the next reading of the list, so that it never matches as an active one.
+      const { createdAt, id: newestId } = this.#newest;
+      for await (const item of this.#lister.newerThan(call, createdAt)) {
+        if (item.id === newestId) continue;
+        if (item.created_at !== null && item.created_at > this.#newest.createdAt)
+          this.#newest = { id: item.id, createdAt: item.created_at };
+        yield item;
+      }
+      if (this.#polls % completeEvery !== 0 && this.#active().every(({ isStreamed }) => isStreamed)) return;
+    }
+    yield* this.#lister.matching(call);
   }
 
   /** The events that follow from a reading. The messages of a run come before its end, and before the request that they explain. */
   async *#observe(call: Call, run: WatchedRun, reading: Reading, budget: { reads: number }): AsyncGenerator<RunUpdate, void, undefined> {
     if (run.isStreamed || run.isOver) return;
     const { state } = run;
+    // Its end was reported by the command that is continued.
+    if (isFinal(reading.run.status) && (await isStillFinished(this.#client, run.id, run.position, reading.run.status))) {
+      Object.assign(run, { run: reading.run, isOver: true, isReportedOver: true });
+      return;
+    }
     if (this.#streams?.take(run)) {
       run.run = reading.run;
       return;

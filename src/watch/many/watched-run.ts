@@ -15,8 +15,10 @@ export class WatchedRun {
   listItem: RunListItem | undefined;
   /** As it was last read. */
   run: Run | undefined;
-  /** Whether its end was reported, or it cannot be read any more. */
+  /** Whether it has ended, or cannot be read any more, as far as is known. */
   isOver = false;
+  /** The same once the event that reports it was taken. */
+  isReportedOver = false;
   /** Whether an event stream reports its changes. */
   isStreamed = false;
   /** Whether it has messages that were not read because of the limit of requests. */

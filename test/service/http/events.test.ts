@@ -337,3 +337,51 @@ describe('a stream', () => {
       expect(Object.keys(document.paths[path]?.get.responses['200']?.content ?? {})).toEqual(['text/event-stream']);
   });
 });
+
+describe('the events of several runs', () => {
+  const openSeveral = (api: Api, ids: readonly string[], headers?: Record<string, string>) =>
+    EventReader.open(api, `/v2/teams/${api.service.teamId}/runs/events?run_ids=${ids.join(',')}`, headers);
+  const runOf = ({ data }: { data: string }) => (JSON.parse(data) as { run_id: string }).run_id;
+
+  it('name their run, are complete for each of them, and end when all have ended', async () => {
+    const api = await service({ behaviours: { asks: askBehaviour } });
+    const ids = [(await api.run('asks', 'Go')).id, (await api.run('asks', 'Go')).id];
+    const reader = await openSeveral(api, ids);
+    const before = [...(await reader.until('human_request.pending')), ...(await reader.until('human_request.pending'))];
+    for (const id of ids) await approve(api, id);
+    const events = [...before, ...(await reader.rest())];
+    for (const id of ids) expect(lastingOf(events.filter((event) => runOf(event) === id).map(inShort))).toEqual(completeEvents);
+  });
+
+  it('continue after the last event of each run', async () => {
+    const api = await service({ behaviours: { asks: askBehaviour } });
+    const ids = [(await api.run('asks', 'Go')).id, (await api.run('asks', 'Go')).id];
+    const first = await openSeveral(api, ids);
+    const before = [...(await first.until('human_request.pending')), ...(await first.until('human_request.pending'))];
+    first.close();
+    for (const id of ids) await approve(api, id);
+    const lastIds = ids.map((id) => before.findLast((event) => runOf(event) === id)?.id);
+    const events = [...before, ...(await (await openSeveral(api, ids, resuming(lastIds.join(',')))).rest())];
+    for (const id of ids) expect(lastingOf(events.filter((event) => runOf(event) === id).map(inShort))).toEqual(completeEvents);
+  });
+
+  it('report a run that does not exist, or belongs to another team, as missing', async () => {
+    const api = await service({ behaviours: { asks: askBehaviour } });
+    const missing = '00000000-0000-4000-8000-000000000001';
+    const { id } = await api.run('asks', 'Go');
+    const reader = await openSeveral(api, [missing, id]);
+    const events = await reader.until('human_request.pending');
+    expect(events.filter(({ type }) => type === 'run.missing').map(runOf)).toEqual([missing]);
+    const other = await api.inNewTeam();
+    const foreign = await openSeveral(other, [id]);
+    expect((await foreign.rest()).map(inShort)).toEqual(['run.missing']);
+  });
+
+  it.each(['', 'x', Array.from({ length: 51 }, (_, index) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`).join(',')])(
+    'are refused for a list of runs such as %.10s',
+    async (ids) => {
+      const api = await service({});
+      expect((await api.call('streamRunsEvents', { query: { run_ids: ids } })).status).toBe(400);
+    },
+  );
+});

@@ -40,7 +40,7 @@ describe('a response with data of a team', () => {
       if ((await check(id)) >= 300) refusedOperations.push(id);
     });
     // The MCP endpoint offers no stream, no run works on a repository, and none has worked on the case.
-    expect(refusedOperations.sort()).toEqual(['getMcp', 'getRunChanges', 'listCaseRunRecentMessages']);
+    expect(refusedOperations.sort()).toEqual(['getMcp', 'getRunChanges', 'listCaseRunRecentMessages', 'streamRunsEvents']);
     await forEachItem(readOperations, async (id) => expect(isPrivate(await api.send('HEAD', pathOf(id, ownedIds))), id).toBe(true));
     await forEachItem(
       operationIds.filter((id) => operation(id).method !== 'GET'),

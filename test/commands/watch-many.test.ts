@@ -1,0 +1,113 @@
+/** Watching several runs without a terminal: prefixed lines, NDJSON, and the worst exit code. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { RunEvent } from '../../src/watch/events.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const pay = '- approve: { id: pay, title: "Pay 3 invoices?" }\n- say: paid';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  await service.file('answers.yaml', 'approvals: { "Pay *": true }\n');
+});
+
+describe.concurrent('runs watch RUN RUN', () => {
+  it('prefixes each line with the agent and number of its run, and ends with a summary', async () => {
+    const first = await service.start(await service.agent('- say: one\n- say: two', 'many-a'));
+    const second = await service.start(await service.agent('- say: three', 'many-b'));
+    const result = await service.cli(['runs', 'watch', first, second]);
+    expect(result).toMatchObject({ code: 0 });
+    const lines = result.stdout.trimEnd().split('\n');
+    const of = (agent: string) => lines.filter((line) => line.startsWith(agent)).map((line) => line.replace(/^[^|]*\| /, ''));
+    expect(lines.every((line) => /^many-[ab]#\d+ +\| /.test(line))).toBe(true);
+    expect(of('many-a').filter((line) => !line.startsWith('['))).toEqual(['one', 'two', expect.stringMatching(/^completed after/)]);
+    expect(of('many-b')).toContain('three');
+    expect(result.stderr).toBe('2 runs: 2 completed\n');
+  });
+
+  it('exits with the worst code: a failed run before one that waits', async () => {
+    const failed = await service.run('- fail: "no luck"');
+    const waiting = await service.waiting(pay);
+    const completed = await service.run('- say: fine');
+    const result = await service.cli(['runs', 'watch', waiting, completed, failed, '--json']);
+    expect(result.code).toBe(10);
+    const { data } = result.json<{ data: { id: string; status: string }[] }>();
+    expect(data.map(({ id, status }) => [id, status])).toEqual([
+      [waiting, 'waiting'],
+      [completed, 'completed'],
+      [failed, 'failed'],
+    ]);
+    expect(result.stderr).toContain('(no luck)');
+    expect((await service.cli(['runs', 'watch', waiting, completed])).code).toBe(12);
+  });
+
+  it('prints NDJSON in one sequence, with the run of each event and a token for all of them', async () => {
+    const runs = [await service.run('- say: one'), await service.run('- say: two')];
+    const result = await service.cli(['runs', 'watch', ...runs, '-o', 'ndjson']);
+    expect(result.code).toBe(0);
+    const events = result.lines<RunEvent>();
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    for (const run of runs) {
+      const own = events.filter((event) => event.run_id === run);
+      expect(own.at(-1)?.type).toBe('run.finished');
+      expect(own.filter(({ type }) => type === 'message')).toHaveLength(1);
+    }
+    for (const { resume } of events) expect(resume).toMatch(/^r1/);
+  });
+
+  it('answers the requests of all runs from the answers file', async () => {
+    const runs = await Promise.all([service.waiting(pay), service.waiting(pay)]);
+    const result = await service.cli(['runs', 'watch', ...runs, '--answers', 'answers.yaml']);
+    expect(result.code).toBe(0);
+    expect(result.stdout.match(/paid/g)).toHaveLength(2);
+  });
+
+  it('continues with the other runs if one does not exist', async () => {
+    const missing = '00000000-0000-4000-8000-000000000002';
+    const run = await service.run('- say: fine');
+    const result = await service.cli(['runs', 'watch', run, missing]);
+    expect(result.code).toBe(3);
+    expect(result.stdout).toContain('fine');
+    expect(result.stderr).toContain(`Run ${missing} cannot be watched`);
+  });
+
+  it('rejects filters next to runs, and --all next to filters', async () => {
+    const run = await service.run('- say: fine');
+    expect(await service.cli(['runs', 'watch', run, '--all'])).toMatchObject({ code: 2, stdout: '' });
+    expect(await service.cli(['runs', 'watch', '--all', '--status', 'waiting'])).toMatchObject({ code: 2, stdout: '' });
+    expect(await service.cli(['runs', 'watch'])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+describe.concurrent('runs watch --agent', () => {
+  it('watches the active runs of the agent, and with --no-new ends with them', async () => {
+    const agent = await service.agent(pay, 'filtered');
+    const runs = [await service.start(agent), await service.start(agent)];
+    for (const run of runs) await service.until(run, 'waiting');
+    const result = await service.cli(['runs', 'watch', '--agent', 'filtered', '--no-new', '--answers', 'answers.yaml', '-o', 'ndjson']);
+    expect(result.code).toBe(0);
+    const finished = result.lines<RunEvent>().filter(({ type }) => type === 'run.finished');
+    expect(finished.map(({ run_id }) => run_id).sort()).toEqual([...runs].sort());
+  });
+
+  it('adds runs that start later, until it is interrupted', async () => {
+    const agent = await service.agent(pay, 'later');
+    await service.until(await service.start(agent), 'waiting');
+    let hasStarted = false;
+    let interrupt: () => void = () => undefined;
+    const result = await service.cli(['runs', 'watch', '--agent', 'later', '--on-request', 'wait'], {
+      onStart: (stop) => {
+        interrupt = stop;
+      },
+      onOutput: (stdout, stderr) => {
+        // The first run is watched now, so a run that starts from here on is a new one.
+        if (stdout.includes('? Pay') && !hasStarted) void service.start(agent, 'late');
+        hasStarted ||= stdout.includes('? Pay');
+        if (stdout.includes('you: late') && stderr === '') interrupt();
+      },
+    });
+    expect(result.code).toBe(130);
+    expect(result.stdout).toMatch(/later#\d+ +\| you: late\n/);
+    expect(result.stderr).toContain('Detached. 2 runs: ');
+  });
+});
