@@ -1,14 +1,17 @@
 import { exitCodes } from '../../base/errors.ts';
-import { followFlags, followOptions } from '../../cli/following/responder.ts';
+import { type FollowOptions, followFlags, followOptions } from '../../cli/following/responder.ts';
+import { forPeople } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { anyRunsArgument, runForHere } from '../../cli/names/run-names.ts';
 import { Notifier, notifyFlags } from '../../cli/notifying/notifier.ts';
+import { showBoard } from './board/board.ts';
 import { announce, failedAfter, printsRun, readEvents, resultOf } from './follow.ts';
 import { followRuns } from './many/follow-many.ts';
 import { openManyReading } from './many/reading.ts';
 import { selectingOptions, selectionFlags, selectRuns } from './many/selection.ts';
-import { noMatchError, openReading, readingFlags } from './reading.ts';
+import { noMatchError, openReading, type ReadingInput, readingFlags } from './reading.ts';
 
 export default defineCommand({
   summary: 'Watch runs and answer their human requests',
@@ -25,7 +28,9 @@ export default defineCommand({
     'streamRunsEvents',
     'streamTeamEvents',
     'listRunMessages',
+    'getRunDetail',
     'respondToHumanRequest',
+    'stopRun',
   ],
   exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
@@ -47,6 +52,7 @@ export default defineCommand({
     const options = await followOptions(context, input);
     const selection = await selectRuns(context, input);
     if ('kind' in selection) {
+      if (showsBoard(context, input, options)) return showBoard(context, selection, new Notifier(context, input));
       const reading = await openManyReading(context, selection, input);
       return followRuns(context, selection, options, reading, new Notifier(context, input)).finally(() => reading.positions?.close());
     }
@@ -64,3 +70,15 @@ export default defineCommand({
     }
   },
 });
+
+/** Whether several runs are shown on a board: on a terminal, unless an option determines what is printed or what happens to requests. */
+const showsBoard = (context: Context, { resume, tail, since, until }: ReadingInput, { onRequest, answers }: FollowOptions): boolean =>
+  context.terminal.interactive &&
+  context.terminal.out.isTTY &&
+  forPeople(context) &&
+  onRequest === 'prompt' &&
+  answers === undefined &&
+  resume === undefined &&
+  tail === undefined &&
+  since === undefined &&
+  until.length === 0;

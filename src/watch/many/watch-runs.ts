@@ -45,7 +45,7 @@ const largestPoll = 40;
 const fewRuns = 5;
 /** The shortest time between two readings of the list, in milliseconds, however often something changes. */
 const listGap = 1_000;
-/** Every so many readings of the list for new runs, all matching runs are read, because a run that had ended can continue. */
+/** After this number of readings of the list for new runs, all matching runs are read, because a run that had ended can continue. */
 const completeEvery = 10;
 /** Statuses in which a run sends no messages until its status changes. */
 const quietStatuses: ReadonlySet<string | null> = new Set(['not_started', 'pending', 'waiting']);

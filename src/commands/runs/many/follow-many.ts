@@ -21,7 +21,7 @@ import { matchesMessage } from '../../../watch/message-pattern.ts';
 import { encodeToken } from '../../../watch/resume/token.ts';
 import { printsRun } from '../follow.ts';
 import { LineSink } from './line-sink.ts';
-import { RunLabels } from './names.ts';
+import { endsOf, RunLabels } from './names.ts';
 import { countsInWords, endsError, type RunEnd } from './outcome.ts';
 import type { ManyReading } from './reading.ts';
 
@@ -170,15 +170,8 @@ class FollowedRuns {
     }
   }
 
-  async #ends(): Promise<RunEnd[]> {
-    const ends: RunEnd[] = [];
-    for (const run of this.#watch.runs.values()) {
-      const { status } = run.state;
-      const error = this.#errors.get(run);
-      const reason = run.run?.error ?? undefined;
-      ends.push({ label: await this.#labels.label(run), status: status ?? 'unknown', reason, ...(error && { error }) });
-    }
-    return ends;
+  #ends(): Promise<RunEnd[]> {
+    return endsOf(this.#watch.runs.values(), this.#labels, this.#errors);
   }
 
   async #detached(): Promise<string> {

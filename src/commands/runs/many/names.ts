@@ -1,9 +1,11 @@
 /** How runs that are watched together are named in front of their lines: `invoice-check#17`. */
+import type { AopsError } from '../../../base/errors.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { runTitle } from '../../../cli/names/run-names.ts';
 import { pagedRows } from '../../../client/paging.ts';
 import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import type { WatchedRun } from '../../../watch/many/watched-run.ts';
+import type { RunEnd } from './outcome.ts';
 
 /** Reads the names of agents once, when the first run that is not in the list of runs needs one. */
 export class RunLabels {
@@ -30,7 +32,7 @@ export class RunLabels {
     return `${(await this.agent(run)) ?? ''}${runTitle({ id: run.id, run_number: number })}`;
   }
 
-  /** Names are only an addition: without the permission to read agents, there are none. */
+  /** Names are only an addition: without the permission to read agents, runs are named by their numbers. */
   async #readAgents(): Promise<ReadonlyMap<string, string>> {
     const names = new Map<string, string>();
     try {
@@ -46,4 +48,15 @@ export class RunLabels {
     }
     return names;
   }
+}
+
+/** How runs ended, or in which state they are left. */
+export async function endsOf(runs: Iterable<WatchedRun>, labels: RunLabels, errors: ReadonlyMap<WatchedRun, AopsError>): Promise<RunEnd[]> {
+  const ends: RunEnd[] = [];
+  for (const run of runs) {
+    const error = errors.get(run);
+    const reason = run.run?.error ?? undefined;
+    ends.push({ label: await labels.label(run), status: run.state.status ?? 'unknown', reason, ...(error && { error }) });
+  }
+  return ends;
 }
