@@ -9,6 +9,7 @@ import {
   selectedRow,
   visibleRows,
   withRows,
+  withSelection,
   withTranscriptLines,
 } from '../../src/commands/runs/board/model.ts';
 import { boardLines, pageRows } from '../../src/commands/runs/board/screen.ts';
@@ -104,8 +105,8 @@ describe('the rows', () => {
       rows.map((each) => (each.name === '#17' ? { ...each, status: 'completed', isOver: true, since: now } : each)),
     );
     expect(selectedRow(state)?.name).toBe('#17');
-    // Without a choice of the person, too: a key must not act on another run than the one that was highlighted.
-    const first = board();
+    // Also without a choice of the person, once the rows were shown.
+    const first = withSelection(board());
     expect(selectedRow(withRows(first, [...rows, row(99, { status: 'waiting', since: minutes(99) })]))?.name).toBe('#18');
   });
 

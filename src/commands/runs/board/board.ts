@@ -27,6 +27,7 @@ import {
   press,
   visibleRows,
   withRows,
+  withSelection,
   withTranscriptLines,
 } from './model.ts';
 import { boardLines, pageRows } from './screen.ts';
@@ -80,6 +81,8 @@ class Board {
   /** What the person is doing outside of the board. */
   #work: Promise<void> | undefined;
   #drawTimer: NodeJS.Timeout | undefined;
+  /** Whether runs have been on the screen for a moment. */
+  #isSettled = false;
 
   constructor(context: Context, client: Client, selection: RunSelection, parts: BoardParts) {
     this.#context = context;
@@ -125,6 +128,7 @@ class Board {
       const tick = async (): Promise<void> => {
         for (;;) {
           await clock.sleep(tickMs, background);
+          this.#isSettled = this.#state.rows.length > 0;
           this.#draw();
         }
       };
@@ -195,6 +199,8 @@ class Board {
   }
 
   #draw(): void {
+    // At first, runs arrive one after another. Once they were shown for a moment, the highlighted one stays highlighted.
+    if (this.#state.selectedId === undefined && this.#isSettled) this.#state = withSelection(this.#state);
     this.#screen.draw(this.#lines());
   }
 
@@ -212,7 +218,7 @@ class Board {
 
   #press(key: string): void {
     if (this.#work !== undefined) return;
-    const { state, action } = press(this.#state, key, pageRows(this.#screen.size));
+    const { state, action } = press(withSelection(this.#state), key, pageRows(this.#screen.size));
     this.#state = state;
     if (state.transcript === undefined) this.#transcript?.abort();
     if (action !== undefined) this.#act(action);

@@ -88,9 +88,11 @@ export const selectedRow = (state: BoardState): BoardRow | undefined => {
 /** The board with other rows. */
 export function withRows(state: BoardState, rows: readonly BoardRow[]): BoardState {
   const sorted = sortedRows(rows);
-  // Without a choice, the top row is selected; it must not change by itself.
-  return { ...state, rows: sorted, isLoading: false, selectedId: state.selectedId ?? sorted[0]?.id };
+  return { ...state, rows: sorted, isLoading: false };
 }
+
+/** The board with a fixed selection: a key must not act on another run than the one that was highlighted. */
+export const withSelection = (state: BoardState): BoardState => ({ ...state, selectedId: selectedRow(state)?.id });
 
 /** How far a key moves: rows, or lines of a transcript. */
 function distanceOf(key: string, pageRows: number): number | undefined {

@@ -1,0 +1,56 @@
+/** The board of runs on a real terminal. */
+import { beforeAll, expect, it } from 'vitest';
+import { Machine } from '../support/machine.ts';
+import { keys } from '../support/screen.ts';
+
+const enterAlternate = '\u001b[?1049h';
+const leaveAlternate = '\u001b[?1049l';
+
+let machine: Machine;
+beforeAll(async () => {
+  machine = await Machine.create();
+  await machine.json('local', 'up', '--ephemeral');
+  await machine.agent('payer', '- approve: { id: pay, title: "Pay {{message}}?" }\n- say: "paid {{message}}"');
+});
+
+it('shows runs at 80x24, opens a transcript, answers, stops after a confirmation, and ends with the named runs', async () => {
+  const [first, second] = [await machine.startRun('payer'), await machine.startRun('payer')];
+  const board = machine.terminalOf({ columns: 80, rows: 24 }, 'runs', 'watch', first, second);
+  // Typed before anything is on the screen, these keys must not stop or answer anything.
+  board.type('xy\r', 'a\r');
+  await board.shows('2 runs: 2 waiting');
+  expect((await board.rows()).filter((row) => row.includes('payer'))).toHaveLength(2);
+  board.type(keys.enter);
+  await board.shows('q back');
+  board.type('q');
+  await board.shows('q leave');
+  board.type('a');
+  await board.asks('Leave it pending');
+  board.type(keys.down, keys.enter);
+  await board.shows('1 waiting, 1 completed');
+  board.type('g', 'x');
+  await board.shows('Stop #');
+  board.type('y', keys.enter);
+  expect(await board.exit).toBe(11);
+  const rest = board.raw.slice(board.raw.lastIndexOf(leaveAlternate));
+  expect(rest).toContain('2 runs: ');
+  expect(rest).toContain('1 interrupted');
+});
+
+it('fills 120x40 with the runs that match, adds new ones, and leaves the terminal as it was on Ctrl-C', async () => {
+  await machine.agent('asker', '- approve: { id: go, title: "Go on?" }');
+  await machine.startRun('asker');
+  const board = machine.terminalOf({ columns: 120, rows: 40 }, 'runs', 'watch', '--agent', 'asker');
+  await board.shows('1 run: 1 waiting');
+  await machine.startRun('asker');
+  await board.shows('2 runs: 2 waiting');
+  const rows = await board.rows();
+  expect(rows).toHaveLength(40);
+  expect(rows.at(-1)).toContain('Enter transcript');
+  board.type(keys.ctrlC);
+  expect(await board.exit).toBe(130);
+  expect(board.raw.indexOf(enterAlternate)).toBeGreaterThanOrEqual(0);
+  for (const sequence of [leaveAlternate, '\u001b[?25h', '\u001b[?2004l'])
+    expect(board.raw.lastIndexOf(sequence)).toBeGreaterThan(board.raw.lastIndexOf(enterAlternate));
+  expect(board.text).toContain('Detached. 2 runs: 2 waiting');
+});
