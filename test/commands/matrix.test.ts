@@ -72,6 +72,7 @@ const alsoNeeded: Record<string, string[]> = {
   'runs start': ['--agent', 'x'],
   'runs rerun': ['--agent', 'x'],
   'runs respond': ['--approve'],
+  'runs watch': [aRun],
   'artifacts update': ['--refresh', 'daily'],
   'artifacts export': ['--html', 'x'],
   'webhooks update': ['--enabled'],
