@@ -225,7 +225,14 @@ async function serve(
 
 /** Operations that monitoring, or clients watching runs, request every few seconds: they would fill the log. */
 const probes: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics']);
-const polls: ReadonlySet<string> = new Set(['getRun', 'listRuns', 'listRunMessages', 'streamRunEvents', 'streamRunsEvents', 'streamTeamEvents']);
+const polls: ReadonlySet<string> = new Set([
+  'getRun',
+  'listRuns',
+  'listRunMessages',
+  'streamRunEvents',
+  'streamRunsEvents',
+  'streamTeamEvents',
+]);
 
 function levelOf(status: number, operation = ''): LogLevel {
   if (probes.has(operation) || (status < 400 && polls.has(operation))) return 'debug';
