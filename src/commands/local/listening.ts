@@ -12,7 +12,9 @@ export const listeningOptions = {
   tlsCert: text('FILE', 'Use TLS with this certificate (PEM, including its chain); SIGHUP reloads it', { complete: 'files' }),
   tlsKey: text('FILE', 'Private key of the certificate (PEM)', { complete: 'files' }),
   insecureHttp: flag('Allow other machines to connect without TLS: tokens and data can then be read in transit'),
-  publicUrl: text('URL', 'Public address of the service behind a proxy, used in the URLs it returns', { check: originOf }),
+  publicUrl: text('URL', 'Public address of the service behind a proxy, used in the URLs it returns and in links in messages', {
+    check: originOf,
+  }),
   allowHost: texts('NAME', 'Also accept this name in the Host header; can be repeated', { check: hostName }),
   trustProxy: texts(
     'ADDRESS|CIDR',

@@ -8,6 +8,7 @@ import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
 import type { WebhookEventKind } from '../../interface/types.ts';
+import { webhookEventKinds } from '../../interface/webhook-events.ts';
 import { address } from './options.ts';
 import { isEvent } from './routes.ts';
 import { secretOption, teamOrOwnKeys } from './signing-secret.ts';
@@ -24,7 +25,7 @@ export default defineCommand({
   summary: 'Send a test event to your webhooks',
   description:
     'The event contains sample data and `"test": true`. The service signs, delivers, logs and retries it like a real one, to all enabled webhooks of the team that receive this event, or only to --webhook. With --to, this command signs the event with the secret of the team and sends it once, which works with any service and any URL that this machine can reach.\n\n--field and --raw-field change fields of the sample data, which is the `data` of the event; --input replaces it.',
-  arguments: { event: argument('The event to send', { complete: 'events', check: isEvent }) },
+  arguments: { event: argument(`The event to send: ${webhookEventKinds.join(', ')}`, { complete: 'events', check: isEvent }) },
   options: {
     webhook: text('ID', 'Send it only to this webhook, whichever events it receives', { complete: 'webhooks' }),
     to: text('URL', 'Send it from this machine to this URL', address),

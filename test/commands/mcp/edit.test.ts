@@ -26,6 +26,13 @@ describe('a JSON file', () => {
     expect(withoutServer(after, json)).not.toMatch(/\{\s+\}/);
   });
 
+  it('on one line stays on one line', () => {
+    const before = '{"mcpServers":{"x":{"command":"y"}}}\n';
+    const after = withServer(before, entry, json);
+    expect(after).toBe(`{"mcpServers":{"x":{"command":"y"},"aops": ${JSON.stringify(entry)}}}\n`);
+    expect(withoutServer(after, json)).toBe(before);
+  });
+
   it('keeps what somebody added to the entry, and replaces what aops sets', () => {
     const own = { ...entry, args: ['mcp', 'serve'], env: { MINE: '1', AOPS_DATA_DIR: '/old' }, disabled: true };
     const after = withServer(JSON.stringify({ mcpServers: { aops: own } }), { ...entry, env: { AOPS_CACHE_DIR: '/c' } }, json);

@@ -25,7 +25,7 @@ export function withJsonValue(text: string, path: readonly string[], value: Json
 function withValue(text: string, path: readonly string[], value: unknown): string {
   const edits = modify(text, [...path], value, {});
   if (value === undefined) return withoutGap(applyEdits(text, edits), edits[0]?.offset ?? 0);
-  if (!text.includes('\n')) return applyEdits(text, edits);
+  if (!text.trim().includes('\n')) return applyEdits(text, edits);
   return applyEdits(
     text,
     edits.map((edit) => ({ ...edit, content: laidOut(edit.content, text, path, edit.length > 0) })),
