@@ -1,6 +1,6 @@
 /** Kinds of webhook events, and statuses of deliveries. Separate from the schemas, so that commands can use them. */
 
-/** Kinds of events (further groups, Webhook event kinds), and one of the local service: a subscription was disabled. */
+/** Kinds of events (further groups, Webhook event kinds), and two of the local service: a request waits too long, and a subscription was disabled. */
 export const webhookEventKinds = [
   'run.started',
   'run.paused',
@@ -11,6 +11,7 @@ export const webhookEventKinds = [
   'run.file.created',
   'human_request.created',
   'human_request.responded',
+  'human_request.reminder',
   'queue.case.created',
   'queue.case.claimed',
   'queue.case.completed',

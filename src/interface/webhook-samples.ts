@@ -34,6 +34,10 @@ const samples: Record<WebhookEventKind, (sample: Sample) => Record<string, unkno
     file: { file_id: sample.newId(), name: 'invoice.png', mime_type: 'image/png', size: 48_213, created_at: sample.now },
   }),
   'human_request.created': (sample) => ({ ...sample.runIds(), human_request: sample.request() }),
+  'human_request.reminder': (sample) => ({
+    ...sample.runIds(),
+    human_request: { ...sample.request(), reminders: 1, reminded_at: sample.now },
+  }),
   'human_request.responded': (sample) => {
     const { id, title, description, created_at } = sample.request();
     const runIds = sample.runIds();

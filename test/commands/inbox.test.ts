@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import { type PendingRequest, pendingRequests } from '../../src/cli/following/pending.ts';
-import { type InboxEvent, watchInbox } from '../../src/commands/inbox/events.ts';
+import { eventLine, type InboxEvent, watchInbox } from '../../src/commands/inbox/events.ts';
 import { retryThroughOutages } from '../../src/watch/polling.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -153,6 +153,33 @@ describe('aops inbox', () => {
     ]);
     expect(events[0]).toMatchObject({ run_id: first, data: { human_request: { title: 'Pay before?', agent_name: 'payer' } } });
     expect(events[2]).toMatchObject({ run_id: first, data: { title: 'Pay before?' } });
+  });
+
+  it('reports reminders, which other services might not have', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const request = { id: 'q1', title: 'Pay?', run_id: 'r1', agent_name: 'payer' } as PendingRequest;
+    const reminded = (reminders: number): PendingRequest => ({ ...request, reminders, reminded_at: `2026-11-20T0${reminders}:00:00Z` });
+    const polls = [[request], [request], [reminded(1)], [reminded(1)], [reminded(2)], []];
+    const load = async (): Promise<PendingRequest[]> => polls.shift() ?? Promise.reject(controller.abort());
+    const clock: Clock = { now: () => 0, sleep: async () => undefined };
+    const events: InboxEvent[] = [];
+    const watch = async (): Promise<void> => {
+      for await (const event of watchInbox(load, { clock, signal })) events.push(event);
+    };
+    await expect(watch()).rejects.toBeUndefined();
+    expect(events.map(({ type, run_id }) => [type, run_id])).toEqual([
+      ['human_request.pending', 'r1'],
+      ['human_request.reminder', 'r1'],
+      ['human_request.reminder', 'r1'],
+      ['human_request.resolved', 'r1'],
+    ]);
+    expect(events.map((event) => eventLine(event, { tty: false, width: 80, now: 0 }).split('\t').slice(0, 3))).toEqual([
+      ['?', 'payer', 'Pay?'],
+      ['!', 'payer', 'Pay?'],
+      ['!', 'payer', 'Pay?'],
+      ['✓', '', 'Pay?'],
+    ]);
   });
 
   it('continues after a short outage of the service, and ends after a long one', async () => {

@@ -1,4 +1,4 @@
-/** The line above a request: its run, how long it has been waiting, and its position among the requests. Pure. */
+/** Lines about a request: its run, how long it has been waiting, and its position among the requests. Pure. */
 import type { PendingRequest } from '../../cli/following/pending.ts';
 import { runTitle } from '../../cli/names/run-names.ts';
 import { elapsedTime } from '../../terminal/relative-time.ts';
@@ -16,8 +16,14 @@ export function heading(request: PendingRequest, { position, total }: Place, now
   const parts = [
     ...(run_number ? [runTitle({ id, run_number })] : []),
     `${agent_name}: ${run_title}`,
-    `waiting for ${elapsedTime(new Date(created_at), now)}`,
+    waitingFor(created_at, now),
     ...(total > 1 ? [`${position} of ${total}`] : []),
   ];
   return sanitizeLine(parts.join('  '));
 }
+
+/** The line for a reminder of a request. */
+export const reminderLine = ({ run_id: id, run_number, agent_name, title, created_at }: PendingRequest, now: number): string =>
+  sanitizeLine(`Reminder: ${agent_name} ${runTitle({ id, run_number })} has been ${waitingFor(created_at, now)}: ${title}`);
+
+const waitingFor = (since: string, now: number): string => `waiting for ${elapsedTime(new Date(since), now)}`;

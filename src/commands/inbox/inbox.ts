@@ -23,6 +23,7 @@ import { callAtPace, retryThroughOutages } from '../../watch/polling.ts';
 import { teamChanges } from '../../watch/stream-changes.ts';
 import { AllProfiles } from './all-profiles.ts';
 import { eventLine, type InboxEvent, watchInbox } from './events.ts';
+import { reminderLine } from './heading.ts';
 import { InboxFeed, type Load } from './inbox-feed.ts';
 import { InboxSession } from './inbox-session.ts';
 
@@ -123,9 +124,11 @@ export default defineCommand({
     let failure: unknown;
     try {
       if (!isInteractive) return await printEvents(context, watch(load), notifier);
-      return await new InboxSession(context, () => ({ context, client })).follow(
-        new InboxFeed(load, watch, (event) => notifier.event(event)),
-      );
+      const onEvent = (event: InboxEvent): void => {
+        notifier.event(event);
+        if (event.type === 'human_request.reminder') terminal.note(reminderLine(event.data.human_request, clock.now()));
+      };
+      return await new InboxSession(context, () => ({ context, client })).follow(new InboxFeed(load, watch, onEvent));
     } catch (error) {
       failure = error;
       throw error;

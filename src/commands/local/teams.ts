@@ -1,4 +1,5 @@
 /** Finds teams of the local service by ID or name, and displays them. */
+import { formatDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { isUuid } from '../../cli/kit/checks.ts';
@@ -7,7 +8,12 @@ import { time } from '../../cli/kit/output.ts';
 import { pagedRows } from '../../client/paging.ts';
 import type { LocalTeam } from '../../interface/types.ts';
 
-export const teamRecord = (team: LocalTeam) => ({ ID: team.id, Name: team.name, Created: time(team.created_at) });
+export const teamRecord = (team: LocalTeam) => ({
+  ID: team.id,
+  Name: team.name,
+  Created: time(team.created_at),
+  Reminders: team.remind_after_seconds ? `after ${formatDuration(team.remind_after_seconds * 1_000)}` : undefined,
+});
 
 /** All teams. @throws AopsError for anyone but the owner */
 export async function allTeams(context: Context): Promise<LocalTeam[]> {

@@ -1,5 +1,6 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { answerHere } from '../../cli/following/answer-here.ts';
+import { recentSteps } from '../../cli/following/recent-steps.ts';
 import { sendAnswer } from '../../cli/following/requests.ts';
 import { answerFromValues, answerOption, blindAnswers } from '../../cli/input/answer-flags.ts';
 import { readContent } from '../../cli/input/body.ts';
@@ -45,7 +46,7 @@ export default defineCommand({
     reason: text('TEXT|@FILE|-', 'Reason for the decision, with --approve or --deny'),
     answer: answerOption,
   },
-  operations: ['getRun', 'streamRunEvents', 'respondToHumanRequest'],
+  operations: ['getRun', 'listRunMessages', 'streamRunEvents', 'respondToHumanRequest'],
   mutates: true,
   examples: [
     { command: 'aops runs respond @latest --approve', text: 'Approve the request of the newest run' },
@@ -170,6 +171,8 @@ const shouldPrompt = (context: Context, { approve, deny, reason, answer }: Flags
 /** Prompts for the answer and reports the result. @throws AopsError exit 6 when the request was resolved in the meantime */
 async function askHere(context: Context, client: Client, run: Run, request: HumanRequest): Promise<void> {
   const requestedRun = runForHere(context, run);
+  const steps = await recentSteps(context, client, run.id);
+  if (steps.length > 0) context.terminal.note(steps.join('\n'));
   const outcome = await answerHere(context, client, run.id, request);
   if (outcome === 'gone')
     throw new AopsError('The request is no longer pending: someone else answered it, or the run was stopped.', {

@@ -22,7 +22,14 @@ export const localOperations = {
   },
   listLocalTeams: { ...row, method: 'GET', path: '/v2/local/teams', idempotent: false, success: 200, summary: 'List the teams' },
   createLocalTeam: { ...row, method: 'POST', path: '/v2/local/teams', idempotent: true, success: 201, summary: 'Create a team' },
-  updateLocalTeam: { ...row, method: 'PATCH', path: '/v2/local/teams/{team_id}', idempotent: true, success: 200, summary: 'Rename a team' },
+  updateLocalTeam: {
+    ...row,
+    method: 'PATCH',
+    path: '/v2/local/teams/{team_id}',
+    idempotent: true,
+    success: 200,
+    summary: 'Rename a team, or change when it is reminded of human requests',
+  },
   deleteLocalTeam: {
     ...row,
     method: 'DELETE',

@@ -30,7 +30,7 @@ export const eventSchemas = {
     }),
     response: Type.String({
       description:
-        'Server-sent events: human_request.pending {human_request, run} and human_request.resolved {human_request_id, run_id, title, resolution}. A new stream begins with everything that is pending. Each has an id; a request with it as Last-Event-ID continues after that event. With include=runs also runs.changed {}, a hint without an id that runs were started or have another status.',
+        'Server-sent events: human_request.pending {human_request, run}, human_request.reminder {human_request, run}, and human_request.resolved {human_request_id, run_id, title, resolution}. A new stream begins with everything that is pending. Each has an id; a request with it as Last-Event-ID continues after that event. With include=runs also runs.changed {}, a hint without an id that runs were started or have another status.',
     }),
   },
 } as const satisfies Record<keyof typeof eventOperations, OperationSchemas>;

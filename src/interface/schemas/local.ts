@@ -13,6 +13,8 @@ export const LocalTeam = Named('LocalTeam', {
   created_at: DateTime,
   /** Whether it is the owner's team, which cannot be deleted. */
   own: Type.Boolean(),
+  /** How long a human request waits before the first reminder of it; null for no reminders. */
+  remind_after_seconds: Nullable(Type.Integer()),
 });
 export type LocalTeam = Static<typeof LocalTeam>;
 
@@ -72,7 +74,14 @@ export const localSchemas = {
   },
   listLocalTeams: { query: Type.Object(paging(100, 20)), response: Type.Object({ teams: Type.Array(LocalTeam), ...page }) },
   createLocalTeam: { body: Type.Object({ name: Name }), response: Type.Object({ team: LocalTeam }) },
-  updateLocalTeam: { body: Type.Object({ name: Name }), response: Type.Object({ team: LocalTeam }) },
+  updateLocalTeam: {
+    body: Type.Object({
+      name: Type.Optional(Name),
+      /** Also applies to pending requests; null for no reminders. */
+      remind_after_seconds: Type.Optional(Nullable(Type.Integer({ minimum: 60, maximum: 2_592_000 }))),
+    }),
+    response: Type.Object({ team: LocalTeam }),
+  },
   deleteLocalTeam: { response: done },
   listLocalTokens: { query: credentialQuery, response: Type.Object({ tokens: Type.Array(LocalCredential), ...page }) },
   createLocalToken: {

@@ -24,6 +24,9 @@ export const HumanRequest = Named('HumanRequest', {
   created_at: DateTime,
   type: Words(['approval', 'question']),
   questions: Type.Optional(Type.Array(HumanQuestion)),
+  /** How many reminders there were, and when the last one was; only if there were any. Extensions. */
+  reminders: Type.Optional(Type.Integer({ minimum: 1 })),
+  reminded_at: Type.Optional(DateTime),
 });
 export type HumanRequest = Static<typeof HumanRequest>;
 

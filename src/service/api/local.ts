@@ -2,6 +2,7 @@
 
 import type { Body } from '../../interface/types.ts';
 import type { Hold } from '../engine/backup/backup-hold.ts';
+import { setRemindAfter } from '../engine/requests/reminders.ts';
 import { notFound, ServiceError } from '../errors.ts';
 import type { GroupRoutes, HandlerInput, RequestContext } from '../http/context.ts';
 import { newId } from '../ids.ts';
@@ -43,7 +44,14 @@ export const localRoutes: GroupRoutes<'local'> = {
   },
 
   async createLocalTeam({ engine, teamId }, { body }) {
-    const team = { id: newId(), created_at: isoTime(engine.clock.now()), deleted_at: null, last_removed_run: 0, last_request_event: 0 };
+    const team = {
+      id: newId(),
+      created_at: isoTime(engine.clock.now()),
+      deleted_at: null,
+      last_removed_run: 0,
+      last_request_event: 0,
+      remind_after: null,
+    };
     return engine.store.transaction().execute(async (trx) => {
       const row = { ...team, name: await requireFreeName(trx, body.name) };
       await insertTeam(trx, row);
@@ -52,11 +60,17 @@ export const localRoutes: GroupRoutes<'local'> = {
   },
 
   async updateLocalTeam({ engine, teamId }, { params, body }) {
-    return engine.store.transaction().execute(async (trx) => {
+    const result = await engine.store.transaction().execute(async (trx) => {
       const team = await requireKnownTeam(trx, params.team_id);
-      const name = await requireFreeName(trx, body.name, team.id);
-      return { team: teamView(await updateTeamRow(trx, team.id, { name }), teamId) };
+      const { name, remind_after_seconds: seconds } = body;
+      if (name === undefined && seconds === undefined)
+        throw new ServiceError(400, 'nothing_to_change', 'The body must contain name or remind_after_seconds.');
+      if (name !== undefined) await updateTeamRow(trx, team.id, { name: await requireFreeName(trx, name, team.id) });
+      if (seconds !== undefined) await setRemindAfter(trx, team.id, seconds === null ? null : seconds * 1_000, engine.clock.now());
+      return { team: teamView((await findTeam(trx, team.id)) as TeamRow, teamId) };
     });
+    engine.worker.wake();
+    return result;
   },
 
   async deleteLocalTeam({ engine, teamId }, { params }) {

@@ -7,6 +7,7 @@ import { dispatchCasesJob } from './dispatch/dispatch.ts';
 import type { Engine } from './engine.ts';
 import type { Job } from './jobs/job.ts';
 import { pushJob } from './push/delivery.ts';
+import { remindJob } from './requests/reminders.ts';
 import { evaluateJob } from './runs/evaluations.ts';
 import { runJob } from './runs/run-driver.ts';
 import { forgetRunsJob } from './runs/run-retention.ts';
@@ -25,6 +26,7 @@ export const engineJobs: readonly Job<Engine>[] = [
   refreshArtifactJob,
   expireSandboxJob,
   expireRunSandboxesJob,
+  remindJob,
   deliverJob,
   pushJob,
   forgetRunsJob,

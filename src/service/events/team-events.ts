@@ -1,5 +1,5 @@
 /**
- * The human requests of a team: first all pending ones, then each request as it is made and settled. Optionally also hints that
+ * The human requests of a team: first all pending ones, then each request as it is made and settled, and the reminders of it. Optionally also hints that
  * runs were started or have changed their status, for clients that display a list of them.
  */
 import type { Queries } from '../store/database/database.ts';
@@ -57,6 +57,7 @@ export class TeamEvents implements EventSource {
     }
     const { run_id, run_title, run_number, agent_id, agent_name } = row;
     const run = { id: run_id, title: run_title, run_number, agent_id, agent_name };
-    return { id, type: 'human_request.pending', data: { human_request: humanRequestView(row), run } };
+    const type = change === 'reminded' ? 'human_request.reminder' : 'human_request.pending';
+    return { id, type, data: { human_request: humanRequestView(row), run } };
   }
 }

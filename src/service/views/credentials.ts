@@ -8,6 +8,7 @@ export const teamView = (team: TeamRow, ownTeamId: string): LocalTeam => ({
   name: team.name,
   created_at: team.created_at,
   own: team.id === ownTeamId,
+  remind_after_seconds: team.remind_after === null ? null : Number(team.remind_after) / 1_000,
 });
 
 export const credentialView = (row: CredentialRow, now: number): LocalCredential => ({

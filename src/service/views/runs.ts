@@ -86,6 +86,7 @@ export const humanRequestView = (row: HumanRequestRow): HumanRequest => ({
   created_at: row.created_at,
   type: row.type,
   ...(row.questions === null ? {} : { questions: JSON.parse(row.questions) as HumanQuestion[] }),
+  ...(row.reminded_at === null ? {} : { reminders: row.reminders, reminded_at: row.reminded_at }),
 });
 
 /** A human request, as it is returned to whoever has answered it. */

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import Type, { type TSchema } from 'typebox';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import { Agent, Build } from '../../../src/interface/schemas/agents.ts';
 import { Case } from '../../../src/interface/schemas/cases.ts';
 import { Closed, DateTime, Nullable, Uuid } from '../../../src/interface/schemas/common.ts';
@@ -42,6 +43,7 @@ const forms: Record<WebhookEventKind, TSchema> = {
   }),
   'run.file.created': Closed({ ...ofRun, file: File }),
   'human_request.created': Closed({ ...ofRun, human_request: HumanRequest }),
+  'human_request.reminder': Closed({ ...ofRun, human_request: HumanRequest }),
   // As it is returned to whoever answers.
   'human_request.responded': Closed({ ...ofRun, ...runSchemas.respondToHumanRequest.response.properties }),
   'queue.case.created': aboutCase,
@@ -71,7 +73,7 @@ const fail: Behaviour = async (host) => {
 };
 
 /** Causes events of every kind. */
-async function causeAll(api: Api): Promise<void> {
+async function causeAll(api: Api, advance: (milliseconds: number) => void): Promise<void> {
   const goneReceiver = await receiver();
   goneReceiver.answer = (response) => response.writeHead(410).end();
   await api.ok('createTeamWebhook', { body: { url: goneReceiver.url, events: ['run.failed'] } });
@@ -88,6 +90,10 @@ async function causeAll(api: Api): Promise<void> {
     const { claimed_by_run_id: run_id } = (await api.ok('getCase', { params: { case_id } })).case;
     if (run_id === null) continue;
     const { pending_human_request: request } = await api.until(run_id, 'waiting');
+    advance(60_000);
+    await api.ok('updateLocalTeam', { params: { team_id: api.service.teamId }, body: { remind_after_seconds: 60 } });
+    while ((await api.until(run_id, 'waiting')).pending_human_request?.reminders === undefined)
+      await new Promise((resolve) => setImmediate(resolve));
     await api.ok('respondToHumanRequest', { params: { run_id, request_id: request?.id as string }, body: { approved: true } });
     await api.until(run_id, 'completed');
     break;
@@ -111,12 +117,16 @@ async function causeAll(api: Api): Promise<void> {
 }
 
 it('delivers an event of every kind to its subscribers, signed, with the data that a read would return', async () => {
-  const api = await startApi({ behaviours: { work, fail } });
+  let lead = 0;
+  const clock = { ...systemClock, now: () => Date.now() + lead };
+  const api = await startApi({ clock, behaviours: { work, fail } });
   const hook = await receiver();
   for (const kind of [...webhookEventKinds, allEvents] as const)
     await api.ok('createTeamWebhook', { body: { url: `${hook.url}/${kind}`, events: [kind] } });
   const { secret } = await api.ok('getTeamWebhookSecret');
-  await causeAll(api);
+  await causeAll(api, (milliseconds) => {
+    lead += milliseconds;
+  });
 
   const toAll = () => hook.deliveries.filter(({ path }) => path.endsWith(`/${allEvents}`));
   const missingKinds = () => webhookEventKinds.filter((kind) => !toAll().some(({ json }) => json.type === kind));

@@ -31,6 +31,7 @@ import { runConnections } from '../connections/run-connections.ts';
 import type { ConnectionUser } from '../connections/use.ts';
 import type { HasBackups, HasFiles, HasRunPolicy } from '../engine.ts';
 import { recordPushes } from '../push/record.ts';
+import { planReminder } from '../requests/reminders.ts';
 import { readMemory, remember } from '../revision/memory.ts';
 import { agentSecrets } from '../revision/secrets.ts';
 import type { NewEvent } from '../webhooks/events.ts';
@@ -225,6 +226,7 @@ export class RunSession implements RunHost {
 
   async #pause(trx: Queries, request: HumanRequestRow, now: string): Promise<void> {
     const run = await this.#change(trx, { status: 'waiting', updated_at: now });
+    await planReminder(trx, run.team_id, request, this.#engine.clock.now());
     await this.#outbox(trx, run, [runEvent(trx, 'run.paused', run), askedEvent(run, request)]);
     if (await recordPushes(this.#engine.clock, trx, run.team_id, request.id)) this.#shouldWake = true;
     await caseRunAsked(this.#engine, trx, run, request);
@@ -263,6 +265,8 @@ export class RunSession implements RunHost {
       answer: null,
       response: null,
       responded_at: null,
+      remind_at: null,
+      reminded_at: null,
       created_at: now,
     });
   }

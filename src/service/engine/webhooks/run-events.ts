@@ -48,6 +48,12 @@ export const askedEvent = (run: RunRow, request: HumanRequestRow): NewEvent => (
   data: () => ({ run_id: run.id, agent_id: run.agent_id, human_request: humanRequestView(request) }),
 });
 
+/** A reminder of a request that is still pending. An extension of the interface. */
+export const reminderEvent = (run: RunRow, request: HumanRequestRow): NewEvent => ({
+  kind: 'human_request.reminder',
+  data: () => ({ run_id: run.id, agent_id: run.agent_id, human_request: humanRequestView(request) }),
+});
+
 export const respondedEvent = (run: RunRow, request: HumanRequestRow): NewEvent => ({
   kind: 'human_request.responded',
   data: () => ({ run_id: run.id, agent_id: run.agent_id, human_request: answeredRequestView(request) }),

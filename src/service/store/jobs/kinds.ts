@@ -10,6 +10,8 @@ export const jobKinds = {
   evaluate: 'evaluate',
   expireSandbox: 'expire_sandbox',
   expireRunSandboxes: 'expire_run_sandboxes',
+  /** Of a team. */
+  remind: 'remind',
   /** Of an endpoint. */
   deliver: 'deliver',
   /** Of a push subscription. */

@@ -1,4 +1,4 @@
-/** New and settled human requests, numbered 1, 2, 3 ... in each team. */
+/** New and settled human requests and reminders of them, numbered 1, 2, 3 ... in each team. */
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fittingCount } from '../database/page-bytes.ts';
@@ -8,7 +8,7 @@ import type { HumanRequestRow } from '../database/schema.ts';
 /** A change of a request, with its current state and the parts of its run that a list shows. */
 export interface RequestChange {
   number: number;
-  change: 'asked' | 'settled';
+  change: 'asked' | 'settled' | 'reminded';
   row: HumanRequestRow & { run_title: string; run_number: number; agent_id: string; agent_name: string };
 }
 

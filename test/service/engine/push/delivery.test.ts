@@ -70,6 +70,18 @@ describe('a push', () => {
     expect((await service.count(2)).map(({ path }) => service.url + path === subscription.endpoint)).toEqual([true, false]);
   });
 
+  it('is sent again with each reminder of the request', async () => {
+    const clock = new ManualClock();
+    const [api, service] = [await start({ clock }), await PushService.start()];
+    await push(await signedIn(api), 'PUT', service.subscribe());
+    await waitingRun(api);
+    await service.count(1);
+    clock.advance(600_000);
+    await api.ok('updateLocalTeam', { params: { team_id: api.service.teamId }, body: { remind_after_seconds: 600 } });
+    const [first, second] = await service.count(2);
+    expect(second?.payload).toEqual(first?.payload);
+  });
+
   it('stores no endpoint and no key in plain text', async () => {
     const [api, service] = [await start(), await PushService.start()];
     const subscription = service.subscribe();

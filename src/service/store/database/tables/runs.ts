@@ -138,6 +138,11 @@ export interface HumanRequestsTable {
   /** ID of the credential that answered it; null for requests that were answered before this was recorded. */
   responder_id: Generated<string | null>;
   responded_at: string | null;
+  /** When the next reminder is due, in milliseconds since the epoch; null if none is planned. */
+  remind_at: number | null;
+  /** The number of reminders so far, and when the last one was recorded. */
+  reminders: Generated<number>;
+  reminded_at: string | null;
   created_at: Fixed<string>;
 }
 
@@ -148,7 +153,7 @@ export interface RequestEventsTable {
   number: Fixed<number>;
   run_id: Fixed<string>;
   request_id: Fixed<string>;
-  change: Fixed<'asked' | 'settled'>;
+  change: Fixed<'asked' | 'settled' | 'reminded'>;
 }
 
 /** Files that a run has recorded; their contents are in the data directory. */

@@ -16,6 +16,8 @@ export interface TeamsTable {
   last_removed_run: Generated<number>;
   /** The number of its latest request event, which is not used again. */
   last_request_event: Generated<number>;
+  /** Milliseconds after which a pending human request is followed by a reminder; null for no reminders. */
+  remind_after: number | null;
 }
 
 /** The plan of a team; a team without a row has the default plan (store/access/plan.ts). */
