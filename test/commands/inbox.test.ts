@@ -182,6 +182,23 @@ describe('aops inbox', () => {
     ]);
   });
 
+  it('polls less often when little of the rate limit remains', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const allowances: unknown[] = [];
+    const allowance = { limit: 100, remaining: 5, milliseconds: 60_000 };
+    const pace = {
+      pause: async (_hasNews: boolean, _signal: AbortSignal, remaining: unknown) => {
+        allowances.push(remaining);
+        throw new Error('enough');
+      },
+    };
+    const clock: Clock = { now: () => 0, sleep: async () => undefined };
+    const events = watchInbox(async () => [], { clock, signal, pace: pace as never, client: { allowance } as never });
+    await expect(events.next()).rejects.toThrow('enough');
+    expect(allowances).toEqual([allowance]);
+  });
+
   it('continues after a short outage of the service, and ends after a long one', async () => {
     const signal = new AbortController().signal;
     const unreachableError = new AopsError('away', { code: 'unreachable', exit: exitCodes.unavailable });

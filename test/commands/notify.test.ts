@@ -52,7 +52,7 @@ describe('--notify', () => {
   it('has no effect without a terminal, and says so', async () => {
     const run = await service.start(quick);
     const result = await service.cli(['runs', 'wait', run, '--notify']);
-    expect(result).toMatchObject({ code: 0, stderr: '--notify has no effect here, because the output is not a terminal.\n' });
+    expect(result).toMatchObject({ code: 0, stderr: '--notify has no effect without a terminal, and in CI.\n' });
   });
 
   it('requires --watch when a run is started', async () => {

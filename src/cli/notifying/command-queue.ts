@@ -54,7 +54,7 @@ export class CommandQueue<Event> {
   async #runAll(): Promise<void> {
     const { run, describe, warn } = this.#parts;
     for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
-      const problem = await run(event, this.#controller.signal);
+      const problem = await run(event, this.#controller.signal).catch((error: Error) => `could not be started: ${error.message}`);
       if (problem !== undefined) warn(`The command of --exec ${problem} (${describe(event)}).`);
       this.#reportDropped();
     }

@@ -43,7 +43,7 @@ export class Notifier {
   constructor(context: Context, { notify, exec }: NotifyInput) {
     this.#context = context;
     const { terminal, clock, signal } = context;
-    if (notify && !terminal.notifies) terminal.note('--notify has no effect here, because the output is not a terminal.');
+    if (notify && !terminal.notifies) terminal.note('--notify has no effect without a terminal, and in CI.');
     if (notify ?? context.config().notify.value) this.#notices = new DesktopNotices((text) => terminal.notify(text), clock);
     if (exec === undefined) return;
     this.#queue = commandQueue(context, exec);

@@ -1,6 +1,7 @@
 /** The inbox as a stream of new and resolved requests. `aops inbox --watch -o ndjson` prints exactly these events. */
 import type { Clock } from '../../base/clock.ts';
 import type { PendingRequest } from '../../cli/following/pending.ts';
+import type { Client } from '../../client/client.ts';
 import { cellText, type View } from '../../terminal/cell.ts';
 import { type Enveloped, EventSequence } from '../../watch/envelope.ts';
 import { Pace } from '../../watch/pace.ts';
@@ -14,10 +15,18 @@ interface Payloads {
 
 export type InboxEvent = Enveloped<Payloads, { run_id: string }>;
 
+interface WatchOptions {
+  clock: Clock;
+  signal: AbortSignal;
+  pace?: Pace;
+  /** Knows how much of the rate limit remains. */
+  client?: Pick<Client, 'allowance'>;
+}
+
 /** Runs until the signal is aborted. @throws the signal's reason */
 export async function* watchInbox(
   load: () => Promise<PendingRequest[]>,
-  { clock, signal, pace = new Pace(clock) }: { clock: Clock; signal: AbortSignal; pace?: Pace },
+  { clock, signal, pace = new Pace(clock), client }: WatchOptions,
 ): AsyncGenerator<InboxEvent, never, undefined> {
   let previous = new Map<string, PendingRequest>();
   const sequence = new EventSequence(clock);
@@ -34,7 +43,7 @@ export async function* watchInbox(
     for (const human_request of remindedRequests)
       yield sequence.next({ type: 'human_request.reminder', data: { human_request } }, { run_id: human_request.run_id });
     previous = current;
-    await pace.pause(resolvedRequests.length + newRequests.length + remindedRequests.length > 0, signal);
+    await pace.pause(resolvedRequests.length + newRequests.length + remindedRequests.length > 0, signal, client?.allowance);
   }
 }
 

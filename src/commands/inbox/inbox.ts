@@ -119,7 +119,7 @@ export default defineCommand({
     const endController = new AbortController();
     const watchSignal = AbortSignal.any([signal, endController.signal]);
     teamChanges(client, teamId, { clock, signal: watchSignal }).hurry(pace);
-    const watch = (load: Load) => watchInbox(load, { clock, signal: watchSignal, pace });
+    const watch = (load: Load) => watchInbox(load, { clock, signal: watchSignal, pace, client });
     const notifier = new Notifier(context, input);
     let failure: unknown;
     try {

@@ -95,6 +95,22 @@ describe('the queue of --exec', () => {
     expect(warnings).toEqual(['The command of --exec is too slow: it did not run for 3 events.']);
   });
 
+  it('reports a command that cannot be started, and continues', async () => {
+    const [warnings, executed] = [[] as string[], [] as number[]];
+    const queue = new CommandQueue<number>({
+      run: async (number) => {
+        executed.push(number);
+        if (number === 1) throw new Error('E2BIG');
+        return undefined;
+      },
+      describe: String,
+      warn: (text) => warnings.push(text),
+    });
+    for (const number of [1, 2]) queue.add(number);
+    await queue.drain();
+    expect([executed, warnings]).toEqual([[1, 2], ['The command of --exec could not be started: E2BIG (1).']]);
+  });
+
   it('forgets what waits when it is aborted', async () => {
     const executed: number[] = [];
     const queue = new CommandQueue<number>({
