@@ -4,7 +4,7 @@
  */
 import Type, { type TObject } from 'typebox';
 import { Artifact, ArtifactMessage } from './artifacts.ts';
-import { DateTime, FreeForm, Nullable, Uuid, Words } from './common.ts';
+import { DateTime, Extended, FreeForm, Nullable, Uuid, Words } from './common.ts';
 import { BuilderRun, BuilderRunProgress } from './revisions.ts';
 import { HumanRequest, Run, RunMessage } from './runs.ts';
 
@@ -55,22 +55,20 @@ export const RunEvent = eventsOf(
 );
 
 /** A request with its run, as the inbox contains it. */
-const InboxRequest = Type.Intersect([
-  HumanRequest,
-  Type.Object({
-    run_id: Uuid,
-    run_title: Type.String(),
-    run_number: Nullable(Type.Integer()),
-    agent_id: Nullable(Uuid),
-    agent_name: Type.String(),
-  }),
-]);
+const InboxRequest = Extended('InboxRequest', HumanRequest, {
+  run_id: Uuid,
+  run_title: Type.String(),
+  run_number: Nullable(Type.Integer()),
+  agent_id: Nullable(Uuid),
+  agent_name: Type.String(),
+});
 
 export const InboxEvent = eventsOf(
   'InboxEvent',
   { run_id: Uuid },
   {
     'human_request.pending': Type.Object({ human_request: InboxRequest }),
+    'human_request.reminder': Type.Object({ human_request: InboxRequest }),
     'human_request.resolved': Type.Object({ human_request_id: Type.String(), title: Type.String() }),
   },
   'An event of `inbox --watch`.',
