@@ -22,7 +22,7 @@ import { agentProcesses } from './0026-agent-processes.ts';
 import { push } from './0027-push.ts';
 import { responders } from './0028-responders.ts';
 import { webhookFormats } from './0029-webhook-formats.ts';
-import { reminders } from './0029-reminders.ts';
+import { reminders } from './0030-reminders.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -47,5 +47,5 @@ export const migrations: Record<string, Migration> = {
   '0027-push': push,
   '0028-responders': responders,
   '0029-webhook-formats': webhookFormats,
-  '0029-reminders': reminders,
+  '0030-reminders': reminders,
 };
