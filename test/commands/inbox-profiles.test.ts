@@ -14,8 +14,8 @@ let first: TestService;
 let second: TestService;
 beforeAll(async () => {
   [first, second] = await Promise.all([startTestService(), startTestService()]);
-  await first.run('- approve: { id: ok, title: "Pay?" }');
-  await second.run('- approve: { id: ok, title: "Ship?" }');
+  await first.waiting('- approve: { id: ok, title: "Pay?" }');
+  await second.waiting('- approve: { id: ok, title: "Ship?" }');
 });
 
 /** A machine with a profile for each service, another one for the first service, and optionally one that is not signed in. */
