@@ -95,6 +95,41 @@ describe('an extension that a service does not offer', () => {
   });
 });
 
+describe('the record of a run', () => {
+  it.each(styles)('is written without what a service does not offer, in the style of %s', async (_, unknownRoute) => {
+    const run = {
+      id: someId,
+      agent_id: agent,
+      status: 'failed',
+      source: 'api',
+      error: 'No.',
+      sandbox_id: null,
+      human_in_the_loop_enabled: true,
+    };
+    const times = { created_at: timestamp, started_at: timestamp, completed_at: timestamp };
+    const message = { id: '1', type: 'human_response', role: 'user', timestamp, text_content: 'Approved: Pay?' };
+    const service = await ForeignService.start(
+      {
+        'GET /v2/runs/:id': () => ({ run: { ...run, ...times }, pending_human_request: null }),
+        'GET /v2/runs/:id/messages': () => ({ messages: [message], total: 1, limit: 50, offset: 0 }),
+        'GET /v2/teams/:team/runs': () => ({ data: [], total: 0 }),
+      },
+      unknownRoute,
+    );
+    const record = await cli(service, 'runs', 'export', someId, '--format', 'json', '--to', '-');
+    expect(record).toMatchObject({ code: 0, stderr: '' });
+    expect(record.json()).toMatchObject({
+      run: { id: someId, status: 'failed' },
+      revision: null,
+      timeline: [{ kind: 'answer', text: 'Approved: Pay?' }],
+      left_out: expect.arrayContaining([expect.stringMatching(/^The list of human requests could not be read: /)]),
+    });
+    const explanation = await cli(service, 'runs', 'explain', someId, '--json');
+    expect(explanation).toMatchObject({ code: 0, stderr: '' });
+    expect(explanation.json()).toMatchObject({ outcome: 'failed', failure: { error: 'No.', step: null }, compared_with: null });
+  });
+});
+
 describe('the tools of a connection', () => {
   const connection = {
     id: someId,

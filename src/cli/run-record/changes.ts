@@ -1,8 +1,9 @@
 /** What a run changed in the repository that it was started with. */
+import { exitCodes } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
-import { ServiceAnswerError } from '../../client/errors.ts';
 import { download } from '../../client/transfers/download.ts';
 import type { RunChanges } from '../../interface/types.ts';
+import { isGap } from './gaps.ts';
 
 export interface RepositoryChanges {
   changes: RunChanges;
@@ -33,9 +34,9 @@ export async function readChanges(
     for await (const chunk of download(client, changes.patch_url, { signal, size: changes.patch_size, restart })) chunks.push(chunk);
     return { changes, patch: Buffer.concat(chunks).toString() };
   } catch (error) {
-    if (!(error instanceof ServiceAnswerError) || ![403, 404, 405, 410, 501].includes(error.status)) throw error;
+    if (!isGap(error)) throw error;
     // Without a repository, or on a service that does not offer them, nothing is missing.
-    if (error.status === 403 || error.status === 410 || error.code === 'sandbox_not_found') gaps.push(error.message);
+    if (error.exit === exitCodes.forbidden || error.code === 'sandbox_not_found') gaps.push(error.message);
     return undefined;
   }
 }

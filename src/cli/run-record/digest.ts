@@ -1,5 +1,6 @@
 /** What a run did, step by step and in short: its calls of tools and its human requests, each on one line. */
 import { crypto } from '../../base/crypto.ts';
+import { shorten } from '../../base/values.ts';
 import type { RecordedHumanRequest, RunMessage } from '../../interface/types.ts';
 import { callSummary, resultSummary } from '../records/transcript.ts';
 import { type Entry, type ToolEntry, timelineEntries } from './entries.ts';
@@ -74,4 +75,6 @@ function toolStep({ name, at, status, arguments: args, result, error, diffs }: T
 }
 
 const keyOf = (value: unknown): string => crypto().createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 22);
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().slice(0, 100);
+/** Characters of a request or an answer on one line. */
+const maxOutcomeLength = 100;
+const oneLine = (text: string): string => shorten(text.replaceAll(/\s+/g, ' ').trim(), maxOutcomeLength);

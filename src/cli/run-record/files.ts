@@ -1,10 +1,10 @@
 /** The files in the sandbox of a run, with the SHA-256 hash of each as far as the limits permit. */
 
 import { crypto } from '../../base/crypto.ts';
-import { AopsError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { inParallel } from '../../client/transfers/parallel.ts';
 import { listRunTree, parallelTransfers, readRunFile, runFileBytes, type TreeFile, workspace } from '../../client/transfers/run-files.ts';
+import { isGap } from './gaps.ts';
 
 export interface FileRecord {
   path: string;
@@ -68,9 +68,7 @@ async function orGap<T>(gaps: string[], read: () => Promise<T>): Promise<T | und
   try {
     return await read();
   } catch (error) {
-    const { status } = error instanceof AopsError ? error.details : {};
-    const isMissing = error instanceof AopsError && (status === undefined || [403, 404, 405, 410, 501].includes(status));
-    if (!isMissing || error.exit === 130 || error.code === 'timeout') throw error;
+    if (!isGap(error)) throw error;
     if (!gaps.includes(error.message)) gaps.push(error.message);
     return undefined;
   }

@@ -3,11 +3,11 @@
  * Parts that a service does not offer, or that the credential must not read, are missing; the record says which.
  */
 import type { Client } from '../../client/client.ts';
-import { ServiceAnswerError } from '../../client/errors.ts';
 import { pagedRows } from '../../client/paging.ts';
 import type { Build, RecordedHumanRequest, Run, RunDetail, RunListItem, WorkflowExecutionReport } from '../../interface/types.ts';
 import type { Context } from '../kit/context.ts';
 import { resolveRun } from '../names/resolve-run.ts';
+import { isGap } from './gaps.ts';
 
 export interface RunRecord {
   run: Run;
@@ -85,15 +85,12 @@ async function humanRequests(client: Client, run_id: string): Promise<RecordedHu
   return requests;
 }
 
-/** Statuses of a service that lacks an operation or an object, or does not permit reading it. */
-const missingStatuses: readonly (number | undefined)[] = [403, 404, 405, 410, 501];
-
 /** The result of a request, or undefined, with a sentence in `gaps`, if the service does not have it. */
 export async function unlessMissing<T>(what: string, read: () => Promise<T>, gaps: string[]): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
-    if (!(error instanceof ServiceAnswerError) || !missingStatuses.includes(error.status)) throw error;
+    if (!isGap(error)) throw error;
     gaps.push(`${what} could not be read: ${error.message}`);
     return undefined;
   }

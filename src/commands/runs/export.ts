@@ -74,7 +74,7 @@ export default defineCommand({
     const file = to ?? `run-${number ?? id}.${format}`;
     checkTarget(context, file, force);
     const size = await saveContent(context, bytes, file, force);
-    return { file, format, bytes: size, left_out: content.leftOut, redactions: content.redaction.list };
+    return { file, format, bytes: size, left_out: content.leftOut(), redactions: content.redaction.list };
   },
 });
 

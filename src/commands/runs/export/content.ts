@@ -38,8 +38,8 @@ export interface ExportContent {
   screenshots(): AsyncIterable<ExportedShot>;
   changes: RepositoryChanges | undefined;
   files: FileRecord[];
-  /** What is not part of the export, in sentences. Complete once everything else was read. */
-  leftOut: string[];
+  /** What is not part of the export, in sentences. Call it once everything else was read. */
+  leftOut(): string[];
   /** Complete once everything else was read. */
   redaction: SecretRedaction;
 }
@@ -65,6 +65,7 @@ export async function exportContent(context: Context, name: string, options: Exp
   async function* timeline(): AsyncGenerator<Entry, void, undefined> {
     for await (const entry of timelineEntries(runMessages(client, id), record.requests)) yield redactEntry(entry, redaction);
   }
+  let leftOut: string[] | undefined;
   return {
     creator: `aops ${version}`,
     exportedAt: new Date(clock.now()).toISOString(),
@@ -80,7 +81,7 @@ export async function exportContent(context: Context, name: string, options: Exp
             patch: changes.patch === null ? null : redaction.text(changes.patch, 'diffs'),
           },
     files: files.map((file) => ({ ...file, path: redaction.text(file.path, 'files') })),
-    leftOut: gaps,
+    leftOut: () => (leftOut ??= gaps.map((sentence) => redaction.text(sentence, 'left out'))),
     redaction,
   };
 }

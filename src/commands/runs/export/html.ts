@@ -42,7 +42,7 @@ export async function* htmlExport(content: ExportContent): AsyncGenerator<string
 <details><summary>${`The procedure of revision ${head.revision.number ?? head.revision.id}`}</summary><pre>${head.revision.procedure}</pre></details>
 </section>
 `.text;
-  yield* leftOutSection(content.leftOut);
+  yield* leftOutSection(content.leftOut());
   yield* redactionsSection(content);
   yield html`</main>
 <footer class="wrap"><p>${`Created by ${content.creator} on `}${moment(content.exportedAt)}. Times are in UTC. The page contains no scripts and loads nothing.</p></footer>

@@ -8,7 +8,7 @@ export const exportFormat = 'aops.run';
 export const exportVersion = 1;
 
 export async function* jsonExport(content: ExportContent): AsyncGenerator<string, void, undefined> {
-  const { creator, exportedAt, head, changes, files, leftOut, redaction } = content;
+  const { creator, exportedAt, head, changes, files, redaction } = content;
   const first = { format: exportFormat, version: exportVersion, exported_at: exportedAt, exported_by: creator, ...head };
   // The beginning of an object that is completed below.
   yield `${JSON.stringify(first).slice(0, -1)},\n"timeline":`;
@@ -26,7 +26,7 @@ export async function* jsonExport(content: ExportContent): AsyncGenerator<string
             diffs: changes.patch === null ? null : patchFiles(changes.patch),
           },
     files,
-    left_out: leftOut,
+    left_out: content.leftOut(),
     redactions: redaction.list,
   };
   yield `,\n${JSON.stringify(rest).slice(1)}\n`;

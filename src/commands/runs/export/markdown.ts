@@ -14,7 +14,7 @@ import type { ExportContent } from './content.ts';
 import { answerText, costText, entryTitle, factsOf, partsOf, patchFiles, requestState, timeText } from './words.ts';
 
 export async function* markdownExport(content: ExportContent): AsyncGenerator<string, void, undefined> {
-  const { head, changes, files, leftOut, redaction } = content;
+  const { head, changes, files, redaction } = content;
   const { run } = head;
   const name = run.number === null ? run.id : `#${run.number}`;
   const times: [string, string | null][] = [
@@ -60,6 +60,7 @@ export async function* markdownExport(content: ExportContent): AsyncGenerator<st
   }
   if (head.revision !== null && head.revision.procedure !== '') yield `\n## Procedure\n\n${fenced(head.revision.procedure)}`;
   yield '\n## Left out\n\n';
+  const leftOut = content.leftOut();
   yield leftOut.length === 0 ? 'Nothing was left out.\n' : leftOut.map((sentence) => `- ${codeSpan(sentence)}\n`).join('');
   yield '\n## Redactions\n\n';
   const { list } = redaction;
