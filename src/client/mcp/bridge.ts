@@ -102,6 +102,9 @@ export class Bridge {
     if (this.#forms.take(message)) return Promise.resolve();
     const barrier = this.#barrier;
     if (isRequest(message)) return barrier.then(() => this.#request(message, line));
+    // Without an ID it could not be answered, and what must not be called must not be called without one either.
+    if (typeof message.method === 'string' && !message.method.startsWith('notifications/'))
+      return this.#answer(null, { code: rpcCodes.invalidRequest, message: `${message.method} needs an ID that is a string or a number.` });
     const notification = barrier.then(() => this.#notify(message as unknown as RpcMessage, line));
     if (message.method === 'notifications/initialized') this.#barrier = notification;
     return notification;

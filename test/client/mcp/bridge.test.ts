@@ -420,6 +420,16 @@ describe('human requests', () => {
   });
 });
 
+describe('a request without a usable ID', () => {
+  it.each([undefined, null, true, {}])('is refused and not sent: %j', async (id) => {
+    const server = await scriptedServer();
+    const message = { ...rpc('tools/call', undefined, { name: 'respond_to_human_request' }), ...(id === undefined ? {} : { id }) };
+    const lines = await newBridge(server).repliesTo(message);
+    expect(lines).toMatchObject([{ id: null, error: { code: -32_600 } }]);
+    expect(server.connections).toBe(0);
+  });
+});
+
 describe('a policy', () => {
   const policy = { permitted: new Set(['list_runs']), readOnly: true };
 
