@@ -38,6 +38,12 @@ describe('a message', () => {
       run: { id: 'r', requestId: 'q' },
       linkLabel: 'Open the request',
     });
+    const reminder = chatMessage({ ...request({}), type: 'human_request.reminder' });
+    expect(reminder).toMatchObject({
+      title: 'Still waiting: Approval needed: Pay?',
+      run: { requestId: 'q' },
+      linkLabel: 'Open the request',
+    });
     const data = { run_id: 'r', human_request: { id: 'q', title: 'Pay?', response: 'approved', responded_at: 'x' } };
     const answered = chatMessage({ type: 'human_request.responded', data });
     expect(answered).toMatchObject({ title: 'Answered: Pay?', text: 'approved', linkLabel: 'Open the run' });

@@ -47,6 +47,10 @@ function describe(kind: string, data: JsonObject): Draft {
   switch (kind) {
     case 'human_request.created':
       return requestDraft(member('human_request'));
+    case 'human_request.reminder': {
+      const { title, text } = requestDraft(member('human_request'));
+      return { title: `Still waiting: ${title}`, text };
+    }
     case 'human_request.responded':
       return { title: `Answered: ${word(member('human_request').title)}`, text: member('human_request').response };
     case 'run.started':
