@@ -71,7 +71,7 @@ const alsoNeeded: Record<string, string[]> = {
   'agents schedules next': ['x'],
   'runs start': ['--agent', 'x'],
   'runs rerun': ['--agent', 'x'],
-  'runs respond': ['--approve'],
+  'runs respond': ['--approve', '--agent', 'x'],
   'runs watch': [aRun],
   'artifacts update': ['--refresh', 'daily'],
   'artifacts export': ['--html', 'x'],

@@ -1,4 +1,5 @@
 /** Sends one answer to the pending requests of several runs, after a preview. */
+import { isDeepStrictEqual } from 'node:util';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { answerInput, requestLine, sendAnswer } from '../../cli/following/requests.ts';
@@ -63,6 +64,7 @@ export async function respondToSeveral(
   const attempts = await forEachRun(context, runs, async (run) => {
     const reading = byRun.get(run) as Attempt<NamedRun, Pending>;
     if ('error' in reading) throw reading.error;
+    if (!context.flags.dryRun) await checkUnchanged(context, client, reading.result);
     return (await sendAnswer(client, run.id, reading.result.request.id, answer as Answer, { keys: keys.get(run) })).human_request;
   });
   return rowsOf(context, attempts, (run, result) => result ?? unanswered(run, requestOf(run)), 'could not be answered');
@@ -78,10 +80,21 @@ const unanswered = ({ id }: NamedRun, request: HumanRequest | undefined): Answer
   created_at: request?.created_at ?? null,
 });
 
-async function readPending(context: Context, client: Client, runId: string): Promise<Pending> {
+async function readPending(context: Context, client: Pick<Client, 'call'>, runId: string): Promise<Pending> {
   const { run, pending_human_request: request } = await client.call('getRun', { params: { run_id: runId } });
   if (request === null) throw notWaiting(context, run);
   return { run, request };
+}
+
+/** Checks that the request is still the one that was shown. @throws AopsError `request_changed` (exit 6) */
+export async function checkUnchanged(context: Context, client: Pick<Client, 'call'>, { run, request }: Pending): Promise<void> {
+  const { request: current } = await readPending(context, client, run.id);
+  if (isDeepStrictEqual(current, request)) return;
+  throw new AopsError('The request has changed since it was shown, so it was not answered.', {
+    code: 'request_changed',
+    exit: exitCodes.conflict,
+    hint: 'Run the command again to see the current request.',
+  });
 }
 
 /** The error for a run without a pending request. */

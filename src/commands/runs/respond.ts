@@ -12,12 +12,13 @@ import { flag, text } from '../../cli/kit/flags.ts';
 import { column, listOutput, orList, recordOutput, time, timeColumn } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { resolveRuns } from '../../cli/names/resolve-run.ts';
-import { type NamedRun, runForHere, runsArgument, runWord } from '../../cli/names/run-names.ts';
+import { anyRunsArgument, type NamedRun, runForHere, runWord } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { HumanRequest, Run } from '../../interface/types.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Answer } from '../../watch/answers.ts';
+import { hasFilter, matchingRuns, respondFilters } from './respond-filters.ts';
 import { type AnswerRow, notWaiting, respondToSeveral } from './respond-many.ts';
 
 interface AnsweredRun {
@@ -31,8 +32,8 @@ interface AnsweredRun {
 export default defineCommand({
   summary: 'Answer the pending human requests of runs',
   description:
-    'On a terminal, you are prompted for the answer unless a flag provides it. Write each answer as QUESTION=ANSWER. If there is only one question, the answer alone is enough. Reasons are an extension of the interface, so hosted services might ignore them.\n\nSeveral runs get the same answer, after you have seen and confirmed all requests; without a terminal, pass --yes. Nothing is sent if they do not ask the same questions. If one answer cannot be sent, the others are sent nevertheless; the exit code is that of the worst failure. For several runs, the JSON is a list. To be prompted for one request after another, use `aops inbox`.',
-  arguments: { run: runsArgument({ runs: 'waiting' }) },
+    'On a terminal, you are prompted for the answer unless a flag provides it. Write each answer as QUESTION=ANSWER. If there is only one question, the answer alone is enough. Reasons are an extension of the interface, so hosted services might ignore them.\n\nSeveral runs get the same answer, after you have seen and confirmed all requests; without a terminal, pass --yes. Nothing is sent if they do not ask the same questions. If one answer cannot be sent, the others are sent nevertheless; the exit code is that of the worst failure. For several runs, the JSON is a list. To be prompted for one request after another, use `aops inbox`.\n\nWith --agent, --queue, --type or --older-than instead of runs, all matching requests get the answer. --approve and --deny select approvals, --answer selects questions. Only the requests that were shown are answered; a request that has changed or was replaced since then is skipped and reported.',
+  arguments: { run: anyRunsArgument({ runs: 'waiting', unless: Object.keys(respondFilters) }) },
   options: {
     request: text(
       'ID',
@@ -45,12 +46,17 @@ export default defineCommand({
     deny: flag('Deny the request'),
     reason: text('TEXT|@FILE|-', 'Reason for the decision, with --approve or --deny'),
     answer: answerOption,
+    ...respondFilters,
   },
-  operations: ['getRun', 'listRunMessages', 'streamRunEvents', 'respondToHumanRequest'],
+  operations: ['listRuns', 'listAgents', 'listQueues', 'getRun', 'listRunMessages', 'streamRunEvents', 'respondToHumanRequest'],
   mutates: true,
   examples: [
     { command: 'aops runs respond @latest --approve', text: 'Approve the request of the newest run' },
     { command: 'aops runs respond 17 18 19 --approve', text: 'Approve the requests of several runs after a preview' },
+    {
+      command: 'aops runs respond --agent invoice-check --older-than 1d --deny',
+      text: 'Deny all old approvals of an agent after a preview',
+    },
     { command: "aops runs respond RUN --approve --reason 'Within the budget'", text: 'Approve with a reason' },
     { command: "aops runs respond RUN --deny --reason 'The amount is wrong'", text: 'Deny with a reason' },
     { command: "aops runs respond RUN --answer 'Which vendor?=Acme GmbH'", text: 'Answer a question' },
@@ -78,6 +84,17 @@ export default defineCommand({
   async run(context, input) {
     const prompts = shouldPrompt(context, input);
     if (!prompts) checkFlags(input);
+    const answerFrom = (pending: HumanRequest): Promise<Answer> => answerFor(context, pending, input);
+    if (hasFilter(input)) {
+      if (input.run.length > 0 || input.request !== undefined)
+        throw new UsageError('Filters cannot be combined with runs or --request.', 'Use either of them.');
+      // Prompting is for one request.
+      if (prompts) checkFlags(input);
+      const matches = await matchingRuns(context, input, input.answer.length > 0 ? 'question' : 'approval');
+      return respondToSeveral(context, await context.client(), matches, answerFrom);
+    }
+    if (input.run.length === 0)
+      throw new UsageError('No runs were specified.', 'Pass their numbers or IDs, or filters such as --agent and --type.');
     const client = await context.client();
     const { runs, request } = await targetsOf(context, client, input);
     const [run, ...otherRuns] = runs as [NamedRun, ...NamedRun[]];
@@ -88,7 +105,7 @@ export default defineCommand({
         'Specify the answer for all of these runs with --approve, --deny or --answer.',
         'To be prompted for one request after another, use `aops inbox`.',
       );
-    return respondToSeveral(context, client, runs, (pending) => answerFor(context, pending, input));
+    return respondToSeveral(context, client, runs, answerFrom);
   },
 });
 
