@@ -1,0 +1,30 @@
+/** Waiting for several runs. */
+import { beforeAll, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const pay = '- approve: { id: pay, title: "Pay 3 invoices?" }\n- say: paid';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+it('ends when all runs have ended, with the worst exit code and the runs in order', async () => {
+  const runs = [await service.run('- say: one'), await service.run('- fail: "no luck"')];
+  const result = await service.cli(['runs', 'wait', ...runs, '--json']);
+  expect(result.code).toBe(10);
+  const { data } = result.json<{ data: { id: string; status: string }[] }>();
+  expect(data.map(({ id, status }) => [id, status])).toEqual([
+    [runs[0], 'completed'],
+    [runs[1], 'failed'],
+  ]);
+  expect(result.stderr).toContain('(no luck)');
+});
+
+it('ends with --for waiting when every run has a request, and with exit code 6 if one completed without', async () => {
+  const waiting = [await service.waiting(pay), await service.waiting(pay)];
+  expect(await service.cli(['runs', 'wait', ...waiting, '--for', 'waiting'])).toMatchObject({ code: 0 });
+  const result = await service.cli(['runs', 'wait', ...waiting, await service.run('- say: one'), '--for', 'waiting']);
+  expect(result.code).toBe(6);
+  expect(result.stderr).toContain('1 run completed without a human request');
+});
