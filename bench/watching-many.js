@@ -52,7 +52,7 @@ async function watchAll(env, service, hasStreams, seconds) {
   const proxy = await countingProxy(service.url, hasStreams);
   const child = spawn(process.execPath, [launcher, 'runs', 'watch', '--all', '--on-request', 'wait', '-o', 'ndjson'], {
     env: { ...env, AOPS_BASE_URL: proxy.url, AOPS_API_KEY: service.token, AOPS_TEAM_ID: service.team },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
   const exit = once(child, 'close');
   const delays = [];

@@ -29,6 +29,9 @@ import { attempt, type Outcome, type TransportResponse } from './transport.ts';
 
 export type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
 
+/** Event streams at the same time; the local service allows as many for each credential. */
+const maxStreams = 64;
+
 export class Client {
   readonly baseUrl: string;
   /** The base URL in parts. */
@@ -44,6 +47,8 @@ export class Client {
   #events: EventConnector | undefined;
   readonly #waitListeners = new Set<(milliseconds: number) => void>();
   #dispatcher: Promise<Dispatcher> | undefined;
+  /** Event streams have their own connections, which stay open: requests must not wait for one of them to end. */
+  #streamDispatcher: Promise<Dispatcher> | undefined;
   readonly #closeController = new AbortController();
   /** Aborted when the client is closed, or by its caller. */
   readonly #signal: AbortSignal;
@@ -196,7 +201,7 @@ export class Client {
       credential: this.#options.credential,
       userAgent: this.#options.userAgent,
       signal: this.#signal,
-      dispatcher: () => this.dispatcher(),
+      dispatcher: () => this.#streamConnections(),
       emit: (event) => this.#emit(event),
     });
     return this.#events.open(id, operationRequest(id, input), options);
@@ -220,13 +225,18 @@ export class Client {
   async close(): Promise<void> {
     this.#closeController.abort(new Error('The client was closed.'));
     // A failure to open the dispatcher was reported by the request that needed it.
-    await (await this.#dispatcher?.catch(() => undefined))?.destroy();
+    for (const dispatcher of [this.#dispatcher, this.#streamDispatcher]) await (await dispatcher?.catch(() => undefined))?.destroy();
   }
 
   /** The dispatcher, also for file transfers, which do not pass through the loop. `close` ends them all. */
   dispatcher(): Promise<Dispatcher> {
     this.#dispatcher ??= openDispatcher(this.#options.network);
     return this.#dispatcher;
+  }
+
+  #streamConnections(): Promise<Dispatcher> {
+    this.#streamDispatcher ??= openDispatcher(this.#options.network, maxStreams);
+    return this.#streamDispatcher;
   }
 
   /**
