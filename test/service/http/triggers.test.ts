@@ -92,11 +92,14 @@ describe('case triggers', () => {
     expect((await api.ok('getAgentCaseTrigger', { params: triggerParams })).case_trigger).toEqual(createdTrigger);
     expect((await api.ok('listAgentCaseTriggers', { params: { agent_id } })).case_triggers).toEqual([createdTrigger]);
     const { queue: otherQueue } = await api.ok('createQueue', { body: { name: 'Claims' } });
-    const second = await api.call('createAgentCaseTrigger', {
-      params: { agent_id },
-      body: { case_queue_id: otherQueue.id, enabled: true },
-    });
-    expect(failure(second)).toEqual([409, 'agent_has_case_trigger']);
+    for (const [id, text] of [
+      [queue_id, 'on this queue'],
+      [otherQueue.id, 'on the queue "Invoices"'],
+    ] as const) {
+      const second = await api.call('createAgentCaseTrigger', { params: { agent_id }, body: { case_queue_id: id, enabled: true } });
+      expect(failure(second)).toEqual([409, 'agent_has_case_trigger']);
+      expect((second.body as { message: string }).message).toContain(text);
+    }
     const changedTrigger = await api.ok('updateAgentCaseTrigger', {
       params: triggerParams,
       body: { case_queue_id: otherQueue.id, enabled: false, concurrency: null },
@@ -673,7 +676,7 @@ describe('delegating and handing over', () => {
     const [row] = (await add(api, queue_id, [{ title: 'b' }])) as [Case];
     await until(api, row.id, 'completed');
     const { cases } = await api.ok('listCases', { params: { queue_id: checks.id } });
-    expect(cases).toMatchObject([{ title: 'Check b' }]);
+    expect(cases).toMatchObject([{ title: 'Check b', priority: 'none' }]);
     const check = cases[0] as Case;
     await until(api, check.id, 'completed');
     expect((await read(api, check.id)).events[0]).toMatchObject({ type: 'created', agent_name: 'Producer' });
@@ -714,6 +717,31 @@ describe('delegating and handing over', () => {
     expect(await targets()).toEqual(['Auditor']);
   });
 
+  it('cannot add a case whose title is too long', async () => {
+    const { api, queue_id } = await withQueue();
+    await api.ok('createQueue', { body: { name: 'Checks' } });
+    const producer = await scriptedAgent(api, 'Producer', '- create_case: { queue: Checks, title: "{{ case.title }}{{ case.title }}" }');
+    await trigger(api, producer, queue_id);
+    const rows = await add(api, queue_id, [{ title: 'a'.repeat(250) }, { title: 'b'.repeat(251) }]);
+    expect((await until(api, (rows[0] as Case).id, 'completed', 'failed')).display_status).toBe('completed');
+    await until(api, (rows[1] as Case).id, 'failed');
+    expect((await read(api, (rows[1] as Case).id)).events.at(-1)?.reason).toContain('must have 1 to 500 characters, not 502');
+  });
+
+  it('lists the agents that those with a trigger may hand a case to', async () => {
+    const { api, queue_id } = await withQueue();
+    const [worker, target] = [await api.agent('done', 'Worker'), await api.agent('done', 'Target')];
+    const { agent } = await api.ok('getAgent', { params: { agent_id: worker } });
+    const { builds } = await api.ok('listAgentRevisions', { params: { agent_id: agent.id } });
+    await api.ok('updateRevision', { params: { build_id: builds[0]?.id as string }, body: { handoverTargetIds: [target] } });
+    await trigger(api, worker, queue_id, { enabled: false });
+    const { consumers } = await api.ok('listQueueAgents', { params: { queue_id } });
+    expect(consumers.map(({ agent_name, is_handover_target }) => [agent_name, is_handover_target])).toEqual([
+      ['Target', true],
+      ['Worker', false],
+    ]);
+  });
+
   it('reports which agents conflict with each other', async () => {
     const { api, queue_id } = await withQueue();
     const { queue: idle } = await api.ok('createQueue', { body: { name: 'Idle' } });
@@ -733,6 +761,10 @@ describe('delegating and handing over', () => {
       ['multiple_triggers', 'producer_consumer_mix'],
       ['multiple_triggers'],
     ]);
+    const thirdAgent = await api.agent('done', 'Third');
+    await trigger(api, thirdAgent, queue_id, { enabled: false });
+    const thirdList = await api.ok('listQueueAgents', { params: { queue_id } });
+    expect(thirdList.consumers.find(({ agent_name }) => agent_name === 'Third')?.problems).toEqual([]);
     expect(await api.ok('listQueueAgents', { params: { queue_id: idle.id } })).toEqual({
       queue_name: 'Idle',
       producers: [],
