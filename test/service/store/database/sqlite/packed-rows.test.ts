@@ -60,6 +60,15 @@ it('expressions keep their types, and of columns with the same name the last one
   expect(Object.values((await wideQuery.executeTakeFirstOrThrow()) as object)).toEqual(Array.from({ length: 130 }, (_, index) => index));
 });
 
+it.each([29, 30, 31, 60, 61, 99])('nulls are read in each of %i columns', async (width) => {
+  const { db } = await openStore();
+  await db.insertInto('mixed').values({ id: 1, a: 'tea', b: null, c: null }).execute();
+  // Every seventh column has a value; the others are null.
+  const columns = Array.from({ length: width }, (_, index) => sql.ref(index % 7 === 0 ? 'a' : 'c').as(`n${index}`));
+  const row = await db.selectFrom('mixed').select(columns).executeTakeFirstOrThrow();
+  expect(Object.values(row)).toEqual(columns.map((_, index) => (index % 7 === 0 ? 'tea' : null)));
+});
+
 it('a change returns columns under other names, and expressions', async () => {
   const { db } = await openStore();
   const row = { id: 1, a: 'x, y', b: 2, c: null };
