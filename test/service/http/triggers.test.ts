@@ -98,7 +98,7 @@ describe('case triggers', () => {
     ] as const) {
       const second = await api.call('createAgentCaseTrigger', { params: { agent_id }, body: { case_queue_id: id, enabled: true } });
       expect(failure(second)).toEqual([409, 'agent_has_case_trigger']);
-      expect((second.body as { message: string }).message).toContain(text);
+      expect(second.body).toHaveProperty('message', expect.stringContaining(text));
     }
     const changedTrigger = await api.ok('updateAgentCaseTrigger', {
       params: triggerParams,
