@@ -163,8 +163,9 @@ function nextSteps(explanation: WithoutWords, { record, head }: ComparedRun): Ru
   if (outcome === 'failed' && agent !== undefined) {
     if (isNewRevision && goodRun !== null) add(`aops revisions list ${agent}`, 'See the revisions, to promote the earlier one again');
     add(`aops agents edit ${agent}`, 'Change the procedure');
-    const message = record.listItem?.case_queue_item_id ? '' : ' --message TEXT';
-    add(`aops runs start --agent ${agent}${message} --watch`, 'Start it again');
+    const caseId = record.listItem?.case_queue_item_id;
+    if (caseId) add(`aops cases reprocess ${caseId}`, 'Work on its case again');
+    else add(`aops runs rerun ${word}`, 'Start it again');
   }
   if (!isActive(run.status)) add(`aops runs export ${word}`, 'Write the record of the run to a file');
   return next;

@@ -282,7 +282,7 @@ describe('bulk actions', () => {
       skippedCount: 0,
       interruptedRunIds: [],
     });
-    const failedCases = await api.ok('listCases', { params, query: { status: ['failed'] } });
+    const failedCases = await api.ok('listCases', { params, query: { status: 'failed' } });
     expect(failedCases.cases.map(({ completed_at }) => completed_at)).toEqual([null, null]);
     expect(await api.ok('bulkReprocessCases', { params, body: { all_matching: true } })).toEqual({
       reprocessedCount: 2,
