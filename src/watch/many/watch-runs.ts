@@ -297,7 +297,11 @@ export class RunsWatch {
       .filter((run) => !run.isStreamed && run.messagesReadAt < this.#polls)
       .filter((run) => run.hasUnreadMessages || !quietStatuses.has(run.state.status))
       .sort((a, b) => a.messagesReadAt - b.messagesReadAt);
-    for (const run of due) {
+    // Most reads are for runs that send messages now; the others are for what runs that wait have sent before.
+    const busyRuns = due.filter(({ state }) => !quietStatuses.has(state.status));
+    const firstRuns = busyRuns.slice(0, Math.ceil((budget.reads * 2) / 3));
+    const isFirst = new Set(firstRuns);
+    for (const run of [...firstRuns, ...due.filter((each) => !isFirst.has(each))]) {
       if (budget.reads <= 0) return;
       yield* this.#messagesOf(call, run);
     }
