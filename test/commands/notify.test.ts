@@ -89,6 +89,14 @@ describe('--exec', () => {
     expect(result.stderr).toBe(`^[[31mno\nThe command of --exec failed (exit code 7) (run.finished, run ${run}).\n`);
   });
 
+  it('runs the command for each of several runs that are waited for', async () => {
+    const runs = [await service.start(quick), await service.start(quick)];
+    const result = await service.cli(['runs', 'wait', ...runs, '--exec', 'echo "$AOPS_EVENT $AOPS_RUN_ID"']);
+    expect(result.code).toBe(0);
+    const lines = result.stderr.split('\n').filter((line) => line.startsWith('run.finished'));
+    expect(lines.toSorted()).toEqual(runs.map((run) => `run.finished ${run}`).toSorted());
+  });
+
   it('ends with Ctrl-C', async () => {
     const run = await service.waiting('- approve: { id: pay, title: "Pay?" }');
     let interrupt: (() => void) | undefined;

@@ -68,7 +68,8 @@ export default defineCommand({
       ResolvedRun,
       ...ResolvedRun[],
     ];
-    if (otherRuns.length > 0) return waitForRuns(context, [resolvedRun, ...otherRuns], input.for === 'waiting');
+    if (otherRuns.length > 0)
+      return waitForRuns(context, [resolvedRun, ...otherRuns], input.for === 'waiting', new Notifier(context, input));
     const { id } = resolvedRun;
     const { clock, signal } = context;
     const notifier = new Notifier(context, input);

@@ -6,8 +6,11 @@ import type { Context } from '../../../cli/kit/context.ts';
 import { type RowList, wholeList } from '../../../cli/kit/list.ts';
 import { ResultError } from '../../../cli/kit/result-error.ts';
 import { type NamedRun, runForHere, runWord } from '../../../cli/names/run-names.ts';
+import type { Notifier } from '../../../cli/notifying/notifier.ts';
 import type { Run } from '../../../interface/types.ts';
 import { statusLine } from '../../../terminal/progress.ts';
+import { EventSequence } from '../../../watch/envelope.ts';
+import type { RunEvent } from '../../../watch/events.ts';
 import { RunsWatch } from '../../../watch/many/watch-runs.ts';
 import type { WatchedRun } from '../../../watch/many/watched-run.ts';
 import { endsOf, RunLabels } from './names.ts';
@@ -17,7 +20,12 @@ import { countsInWords, endsError, type RunEnd } from './outcome.ts';
  * @param untilWaiting whether a human request ends the wait for its run
  * @throws ResultError with the worst exit code; the signal's reason on Ctrl-C or --timeout
  */
-export async function waitForRuns(context: Context, runs: readonly NamedRun[], untilWaiting: boolean): Promise<RowList<Run>> {
+export async function waitForRuns(
+  context: Context,
+  runs: readonly NamedRun[],
+  untilWaiting: boolean,
+  notifier: Notifier,
+): Promise<RowList<Run>> {
   const { clock, signal, terminal } = context;
   const client = await context.client();
   const watch = new RunsWatch(
@@ -27,6 +35,7 @@ export async function waitForRuns(context: Context, runs: readonly NamedRun[], u
   );
   const labels = new RunLabels(context);
   const errors = new Map<WatchedRun, AopsError>();
+  const sequence = new EventSequence(clock);
   const isDone = (run: WatchedRun): boolean => run.isReportedOver || (untilWaiting && run.state.request !== null);
   const watched = (): WatchedRun[] => [...watch.runs.values()];
   const line = await statusLine(terminal);
@@ -34,6 +43,7 @@ export async function waitForRuns(context: Context, runs: readonly NamedRun[], u
   try {
     for await (const { run, body } of watch.updates()) {
       if (run !== undefined && body.type === 'run.lost') errors.set(run, body.error);
+      else if (run !== undefined && body.type !== 'run.lost') notifier.event(sequence.next<RunEvent>(body, { run_id: run.id }));
       line?.refresh();
       if (watched().every(isDone)) break;
     }
@@ -46,6 +56,7 @@ export async function waitForRuns(context: Context, runs: readonly NamedRun[], u
     throw error;
   } finally {
     line?.stop();
+    await notifier.end();
   }
   const rows = wholeList(
     watched().flatMap(({ run, state }) => (run === undefined ? [] : [{ ...run, status: state.status ?? run.status } as Run])),
