@@ -9,6 +9,7 @@ import { readHealth } from '../../client/health.ts';
 
 /** The service drains for at most a few seconds before it ends. */
 const stopMilliseconds = 15_000;
+const endMilliseconds = 2_000;
 const pollMilliseconds = 25;
 
 export default defineCommand({
@@ -49,7 +50,14 @@ export async function stopService(context: Context, state: LocalState): Promise<
   const hasState = async (): Promise<boolean> => (await readState(stateFile(context)))?.instance_id === state.instance_id;
   while (isAlive(context, state.pid) && (await hasState()) && context.clock.now() < deadline)
     await context.clock.sleep(pollMilliseconds, context.signal);
+  if (state.pid !== context.launcher.pid) await untilEnded(context, state.pid);
   await removeState(stateFile(context), state.instance_id);
+}
+
+/** Waits for a process that stores its compiled code last. Not for long: in a container, nobody might collect ended processes. */
+async function untilEnded(context: Context, pid: number): Promise<void> {
+  const deadline = context.clock.now() + endMilliseconds;
+  while (isAlive(context, pid) && context.clock.now() < deadline) await context.clock.sleep(pollMilliseconds, context.signal);
 }
 
 function isAlive(context: Context, pid: number): boolean {
