@@ -1,7 +1,7 @@
 /**
  * How often to poll: quickly while something happens, more slowly while nothing does, and immediately after a change made here.
  * Makes at most 60 requests in any minute, more only for many runs, and slows down before the rate limit of the credential, which
- * others share, is used up.
+ * other processes share, is used up.
  */
 import { type Clock, steadyTime } from '../base/clock.ts';
 import type { Allowance } from '../client/limits/rate-gate.ts';
@@ -11,8 +11,10 @@ export interface PaceOptions {
   /** Shortest and longest pause, in milliseconds. */
   minimum?: number;
   maximum?: number;
-  /** Requests in any minute, for polls that read several things; 60 by default. */
+  /** Requests in any minute, for polls that read several things; 60 by default. Catching up with existing data is not included. */
   perMinute?: () => number;
+  /** Requests in any minute, including those that catch up with existing data; unlimited by default. */
+  maxPerMinute?: number;
   /** The largest number of requests that a poll makes; 3 by default. */
   largestPoll?: number;
   /** Source of jitter, in [0, 1). */
@@ -27,6 +29,8 @@ const usualRequests = 60;
 const usualLargestPoll = 3;
 /** The part of them after which the pace is steady, so that a run that is always busy is not left alone for most of each minute. */
 const burstShare = 3 / 4;
+/** Polls that are possible in the rest of a minute after a burst, so that large polls do not stop for most of it either. */
+const pollsAfterBurst = 6;
 /** The part of them in the last minute below which a new burst may begin. */
 const calmShare = 1 / 3;
 /** Pause from which on nothing has happened recently, in milliseconds. */
@@ -40,11 +44,14 @@ export class Pace {
   readonly #maximum: number;
   readonly #random: () => number;
   readonly #perMinute: () => number;
+  readonly #maxPerMinute: number;
   readonly #largestPoll: number;
   #interval: number;
   #hurryController = new AbortController();
-  /** When the requests of the last minute were made, in steady time. */
+  /** When the requests of the last minute were made, in steady time, without those that caught up with existing data. */
   #requests: number[] = [];
+  /** The same with those. */
+  #allRequests: number[] = [];
   #isResting = false;
   #isSteady = false;
   /** Requests since the last pause. */
@@ -56,6 +63,7 @@ export class Pace {
       minimum = 340,
       maximum = 3_000,
       perMinute = () => usualRequests,
+      maxPerMinute = Number.POSITIVE_INFINITY,
       largestPoll = usualLargestPoll,
       random = Math.random,
     }: PaceOptions = {},
@@ -65,14 +73,40 @@ export class Pace {
     this.#maximum = maximum;
     this.#random = random;
     this.#perMinute = perMinute;
+    this.#maxPerMinute = maxPerMinute;
     this.#largestPoll = largestPoll;
     this.#interval = minimum;
   }
 
-  /** Counts a request. */
-  spend(): void {
-    this.#requests.push(steadyTime(this.#clock));
+  /**
+   * Waits until a request keeps to the limits of a minute, and counts it. Pauses are chosen so that this rarely takes any time.
+   * @param catchesUp whether the request catches up with existing data
+   * @throws the signal's reason
+   */
+  async spend(signal: AbortSignal, catchesUp = false): Promise<void> {
+    this.#forgetOldRequests();
+    const wait = Math.max(
+      catchesUp ? 0 : this.#untilBelow(this.#perMinute(), this.#requests),
+      this.#untilBelow(this.#maxPerMinute, this.#allRequests),
+    );
+    if (wait > 0) await this.#clock.sleep(wait, signal);
+    const now = steadyTime(this.#clock);
+    this.#allRequests.push(now);
+    if (catchesUp) return;
+    this.#requests.push(now);
     this.#pollRequests += 1;
+  }
+
+  /** Milliseconds until fewer of these requests than the limit were made in the last minute. */
+  #untilBelow(limit: number, times: readonly number[]): number {
+    const time = times.length < limit ? undefined : times[times.length - limit];
+    return time === undefined ? 0 : time + minute - steadyTime(this.#clock);
+  }
+
+  #forgetOldRequests(): void {
+    const start = steadyTime(this.#clock) - minute;
+    this.#requests = this.#requests.filter((time) => time > start);
+    this.#allRequests = this.#allRequests.filter((time) => time > start);
   }
 
   /** Whether something happened recently and the requests of this minute are not running low, so that a poll may make two of them. */
@@ -94,42 +128,48 @@ export class Pace {
   async pause(hasNews: boolean, signal: AbortSignal, allowance?: Allowance): Promise<void> {
     this.#interval = hasNews ? this.#minimum : Math.min(this.#maximum, this.#interval * growthFactor);
     const { signal: hurrySignal } = this.#hurryController;
+    const requestPause = this.#requestPause();
+    const pauseEnd = steadyTime(this.#clock) + requestPause;
     try {
-      await this.#clock.sleep(this.#wait(allowance), AbortSignal.any([signal, hurrySignal]));
+      await this.#clock.sleep(this.#wait(requestPause, allowance), AbortSignal.any([signal, hurrySignal]));
     } catch (error) {
       signal.throwIfAborted();
       if (!hurrySignal.aborted) throw error;
       this.#hurryController = new AbortController();
       this.#interval = this.#minimum;
+      // Large polls that follow one another without a pause would use up the minute, and then nothing would be read for most of it.
+      const remaining = pauseEnd - steadyTime(this.#clock);
+      if (this.#largestPoll > usualLargestPoll && remaining > 0) await this.#clock.sleep(remaining, signal);
     }
   }
 
-  /** Ends the current pause, or else skips the next one, because something that was just done will show. */
+  /** Shortens the current pause, or else the next one, because something that was just done will show. */
   hurry(): void {
     this.#hurryController.abort();
   }
 
-  #wait(allowance: Allowance | undefined): number {
+  #wait(requestPause: number, allowance: Allowance | undefined): number {
     if (this.#isResting) return restingPause;
-    return stretchedPause(Math.max(this.#interval, this.#requestPause()), allowance, this.#random);
+    return stretchedPause(Math.max(this.#interval, requestPause), allowance, this.#random);
   }
 
-  /** The pause that keeps the number of requests in any minute below its limit, in milliseconds. */
+  /** The pause that spreads the requests over the minute before its limit is reached, in milliseconds. */
   #requestPause(): number {
     const now = steadyTime(this.#clock);
     // Polls of one thing make one request or few, polls of a list one for each page.
     const polled = this.#largestPoll > usualLargestPoll ? Math.max(1, this.#pollRequests) : 1;
     this.#pollRequests = 0;
-    this.#requests = this.#requests.filter((time) => time > now - minute);
-    const { length } = this.#requests;
+    this.#forgetOldRequests();
     const perMinute = this.#perMinute();
-    if (length >= perMinute * burstShare) this.#isSteady = true;
+    const requests = perMinute < this.#maxPerMinute ? this.#requests : this.#allRequests;
+    const { length } = requests;
+    // The next poll should not have to wait for the limit, however many requests it makes.
+    const maxRequests = perMinute - Math.min(this.#largestPoll, Math.floor(perMinute / 4));
+    if (length >= Math.min(perMinute * burstShare, maxRequests - pollsAfterBurst * polled)) this.#isSteady = true;
     else if (length < perMinute * calmShare) this.#isSteady = false;
     if (!this.#isSteady) return 0;
-    // The next poll must not exceed the limit, however many requests it makes.
-    const maxRequests = perMinute - this.#largestPoll;
-    if (length >= maxRequests) return (this.#requests[length - maxRequests] as number) + minute - now;
-    const perRequest = Math.max(minute / maxRequests, ((this.#requests[0] as number) + minute - now) / (maxRequests - length));
+    if (length >= maxRequests) return (requests[length - maxRequests] as number) + minute - now;
+    const perRequest = Math.max(minute / maxRequests, ((requests[0] as number) + minute - now) / (maxRequests - length));
     return perRequest * Math.min(polled, maxRequests - length);
   }
 }

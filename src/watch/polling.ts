@@ -25,7 +25,7 @@ export interface StreamChoice<Body> {
   pollsFirst: boolean;
 }
 
-/** Calls an operation as part of polling: it is tried once, and counts towards the pace unless it only catches up with existing data. */
+/** Calls an operation as part of polling: it is tried once, waits for the pace, and counts towards it. */
 export type Call = <Id extends JsonOperationId>(id: Id, input: Input<Id>, options?: { catchesUp?: boolean }) => Promise<Response<Id>>;
 
 /**
@@ -75,8 +75,8 @@ export async function* pollEvents<Body extends { type: string }>(
 /** Calls operations for polling at a pace, until the signal is aborted. */
 export const callAtPace =
   (client: Pick<Client, 'call'>, pace: Pace, signal: AbortSignal): Call =>
-  (id, input, { catchesUp = false } = {}) => {
-    if (!catchesUp) pace.spend();
+  async (id, input, { catchesUp = false } = {}) => {
+    await pace.spend(signal, catchesUp);
     return client.call(id, input, { signal, once: true });
   };
 

@@ -4,37 +4,7 @@ import type { Client } from '../../src/client/client.ts';
 import { isNearlyUsedUp, stretchedPause } from '../../src/watch/pace.ts';
 import { watchRun } from '../../src/watch/watch-run.ts';
 import { FakeRun } from './fake-run.ts';
-
-/** A clock with many sleepers, which advances to the one that wakes first. */
-class SharedTime {
-  time = Date.parse('2026-07-18T09:00:00.000Z');
-  readonly #sleepers: { until: number; order: number; wake: () => void }[] = [];
-  #order = 0;
-
-  now = (): number => this.time;
-
-  sleep = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-      this.#sleepers.push({ until: this.time + milliseconds, order: this.#order++, wake: resolve });
-    });
-
-  /** Advances the time, waking every sleeper in turn. */
-  async goTo(end: number): Promise<void> {
-    for (;;) {
-      // Sleepers that were woken go back to sleep first.
-      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-      this.#sleepers.sort((a, b) => a.until - b.until || a.order - b.order);
-      const next = this.#sleepers[0];
-      if (next === undefined || next.until > end) break;
-      this.#sleepers.shift();
-      this.time = Math.max(this.time, next.until);
-      next.wake();
-    }
-    this.time = end;
-  }
-}
+import { maxPerMinute, SharedTime } from './shared-time.ts';
 
 /** The rate limit of a service, with windows of a minute. */
 class Limit {
@@ -101,10 +71,6 @@ function startWatching(
   };
   return { run, requests, stop: end };
 }
-
-/** The maximum number of requests in any minute. */
-const maxPerMinute = (times: readonly number[]): number =>
-  Math.max(...times.map((start) => times.filter((time) => time >= start && time < start + 60_000).length));
 
 describe('polling', () => {
   it('makes at most 60 requests in any minute while a run says something all the time', async () => {

@@ -23,7 +23,7 @@ function makePace(options?: PaceOptions) {
     now = time;
   };
   const spend = (count: number): void => {
-    for (let request = 0; request < count; request += 1) pace.spend();
+    for (let request = 0; request < count; request += 1) void pace.spend(inertSignal);
   };
   /** The length of the next pause. */
   const pause = async (hasNews = true, allowance?: Parameters<Pace['pause']>[2]): Promise<number | undefined> => {
@@ -153,5 +153,26 @@ describe('requests', () => {
     spend(19);
     expect(await pause()).toBe(340);
     expect(pace.isQuick).toBe(true);
+  });
+});
+
+describe('a request', () => {
+  it('waits until fewer than 60 requests were made in the last minute, unless it catches up', async () => {
+    const { pace, pauses, at, spend } = makePace();
+    spend(60);
+    at(1_000);
+    await pace.spend(inertSignal, true);
+    expect(pauses).toEqual([]);
+    await pace.spend(inertSignal);
+    expect(pauses).toEqual([59_000]);
+  });
+
+  it('waits for the maximum of a minute even if it catches up', async () => {
+    const { pace, pauses, at } = makePace({ maxPerMinute: 2 });
+    await pace.spend(inertSignal, true);
+    at(10_000);
+    await pace.spend(inertSignal);
+    await pace.spend(inertSignal, true);
+    expect(pauses).toEqual([50_000]);
   });
 });

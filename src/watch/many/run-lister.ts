@@ -30,6 +30,15 @@ export interface Lost {
   error: AopsError;
 }
 
+/** A part of the list that contains some of the watched runs. */
+interface Range {
+  query: Query<'listRuns'>;
+  /** The number of watched runs that are expected in it. */
+  count: number;
+  /** The number of pages to read at most. */
+  pages: number;
+}
+
 /** The largest `limit` of listRuns. */
 const pageSize = 100;
 /** Pages to read of runs with one status. */
@@ -40,6 +49,10 @@ const fewRuns = 3;
 export class RunLister {
   readonly #teamId: string;
   readonly #filter: RunFilter;
+  /** The number of times that a run was read by itself. */
+  #reads = 0;
+  /** Whether the newest runs were searched for runs whose times are unknown. */
+  #hasSearched = false;
   /** Reads a page. Once a page was too large for the client, it requests smaller ones. */
   readonly #page = shrinking((limit, offset, call: Call, query: Query<'listRuns'>) =>
     call('listRuns', { params: { teamId: this.#teamId }, query: { ...query, limit, offset } }),
@@ -87,7 +100,7 @@ export class RunLister {
 
   /**
    * The current state of these runs.
-   * @param maxReads the number of runs that may be read one by one; the others are left out
+   * @param maxReads the number of runs that may be read one by one; the runs that were read most recently are left out
    */
   async *current(
     call: Call,
@@ -95,22 +108,44 @@ export class RunLister {
     maxReads: number,
   ): AsyncGenerator<{ run: WatchedRun; reading: Reading } | Lost, void, undefined> {
     const remaining = new Map(runs.map((run) => [run.id, run]));
-    const times = runs.flatMap(({ createdAt }) => (createdAt === undefined ? [] : [Date.parse(createdAt)])).sort((a, b) => a - b);
-    if (runs.length > fewRuns && times.length === runs.length) {
-      const [since, until] = [times[0], (times.at(-1) as number) + 1].map((time) => new Date(time as number).toISOString());
-      for (let offset = 0; ; ) {
-        const { status: _, ...filter } = this.#filter;
-        const { data, total } = await this.#page(pageSize, offset, call, { ...filter, since, until } as Query<'listRuns'>);
+    for (const { query, count, pages } of this.#rangesOf(runs)) {
+      let missing = count;
+      for (let page = 0, offset = 0; page < pages; page += 1) {
+        const { data, total } = await this.#page(pageSize, offset, call, query);
         for (const item of data) {
           const run = remaining.get(item.id);
-          if (run !== undefined && remaining.delete(item.id)) yield { run, reading: readingOf(item) };
+          if (run === undefined) continue;
+          remaining.delete(item.id);
+          missing -= 1;
+          yield { run, reading: readingOf(item) };
         }
         offset += data.length;
         const pagesLeft = Math.ceil((total - offset) / pageSize);
-        if (data.length === 0 || pagesLeft <= 0 || pagesLeft >= remaining.size) break;
+        if (data.length === 0 || pagesLeft <= 0 || pagesLeft >= missing) break;
       }
     }
-    for (const run of [...remaining.values()].slice(0, maxReads)) yield await readOne(call, run);
+    const longestUnread = [...remaining.values()].sort((a, b) => a.readAt - b.readAt);
+    for (const run of longestUnread.slice(0, maxReads)) {
+      this.#reads += 1;
+      run.readAt = this.#reads;
+      yield await readOne(call, run);
+    }
+  }
+
+  /** The parts of the list in which these runs can be found. */
+  #rangesOf(runs: readonly WatchedRun[]): Range[] {
+    const { status: _, ...filter } = this.#filter;
+    const times = runs.flatMap(({ createdAt }) => (createdAt === undefined ? [] : [Date.parse(createdAt)])).sort((a, b) => a - b);
+    const ranges: Range[] = [];
+    if (times.length > fewRuns) {
+      const [since, until] = [times[0], (times.at(-1) as number) + 1].map((time) => new Date(time as number).toISOString());
+      ranges.push({ query: { ...filter, since, until } as Query<'listRuns'>, count: times.length, pages: Number.POSITIVE_INFINITY });
+    }
+    // The times of named runs are unknown at first. Most of them are among the newest runs.
+    const unknown = runs.length - times.length;
+    if (unknown > fewRuns && !this.#hasSearched) ranges.push({ query: filter, count: unknown, pages: maxPages });
+    this.#hasSearched = true;
+    return ranges;
   }
 }
 

@@ -35,11 +35,13 @@ export interface ManyRunsOptions extends WatchOptions {
   starts?: ReadonlyMap<string, RunPosition>;
 }
 
-/** Requests in any minute: 60 for each run, but not more than this for all together. */
+/** Requests in any minute: 60 for each run without those that catch up with existing messages, but not more than this in total. */
 const maxRequestsPerMinute = 300;
 /** Requests that one poll may make in addition to those for the list. */
 const maxReads = 15;
-/** The same with the pages of the list. */
+/** Of them, those that read the state of a run that is not in the list; the others are for messages. */
+const maxSingleReads = 7;
+/** The usual number of requests of a large poll, with the pages of the list. */
 const largestPoll = 40;
 /** Up to this many runs are polled as often as a single one. */
 const fewRuns = 5;
@@ -79,6 +81,7 @@ export class RunsWatch {
       options.pace ??
       new Pace(options.clock, {
         ...(isSmall ? {} : { minimum: 1_000, maximum: 5_000 }),
+        maxPerMinute: maxRequestsPerMinute,
         perMinute: () => Math.min(maxRequestsPerMinute, 60 * Math.max(1, this.#active().length)),
         largestPoll,
       });
@@ -211,7 +214,7 @@ export class RunsWatch {
     }
     const unseenRuns = this.#active().filter((run) => !seenRuns.has(run) && !run.isStreamed);
     if (unseenRuns.length > 0) {
-      for await (const result of this.#lister.current(counted, unseenRuns, Math.max(1, budget.reads))) {
+      for await (const result of this.#lister.current(counted, unseenRuns, maxSingleReads)) {
         if ('error' in result) yield* this.#lose(result.run, result.error);
         else {
           if ('title' in result.reading.run) result.run.listItem = result.reading.run;
@@ -244,10 +247,13 @@ export class RunsWatch {
   async *#observe(call: Call, run: WatchedRun, reading: Reading, budget: { reads: number }): AsyncGenerator<RunUpdate, void, undefined> {
     if (run.isStreamed || run.isOver) return;
     const { state } = run;
-    // Its end was reported by the command that is continued.
-    if (isFinal(reading.run.status) && (await isStillFinished(this.#client, run.id, run.position, reading.run.status))) {
-      Object.assign(run, { run: reading.run, isOver: true, isReportedOver: true });
-      return;
+    if (isFinal(reading.run.status) && run.position.isFinished) {
+      if (budget.reads <= 0) return;
+      // Its end was reported by the command that is continued.
+      if (await isStillFinished({ call } as Pick<Client, 'call'>, run.id, run.position, reading.run.status)) {
+        Object.assign(run, { run: reading.run, isOver: true, isReportedOver: true });
+        return;
+      }
     }
     if (this.#streams?.take(run)) {
       run.run = reading.run;

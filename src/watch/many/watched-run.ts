@@ -23,6 +23,8 @@ export class WatchedRun {
   isStreamed = false;
   /** Whether it has messages that were not read because of the limit of requests. */
   hasUnreadMessages = false;
+  /** When it was last read by itself, as the number of that read; 0 if it was not. */
+  readAt = 0;
   /** When its messages were last read, as the number of the poll. */
   messagesReadAt = 0;
 
