@@ -202,7 +202,9 @@ describe('aops api', () => {
     const list = await api('--list', '--json');
     expect(list.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual(operationIds);
     expect((await api('--list')).stdout).toContain('GET\t/v2/teams/{teamId}\tgetTeam\t');
-    expect((await api('--list', 'human-request')).stdout).toMatch(/^POST\t\S+\trespondToHumanRequest\t.*\n$/);
+    expect((await api('--list', 'human-request')).stdout).toMatch(
+      /^GET\t\S+\tlistRunHumanRequests\t.*\nPOST\t\S+\trespondToHumanRequest\t.*\n$/,
+    );
     expect(await api('--list', 'nothing-like-it')).toMatchObject({ code: 0, stdout: '', stderr: 'No operations contain that word.\n' });
   });
 

@@ -40,7 +40,8 @@ describe('a value that the service would reject', () => {
     [['sandbox', 'pull', id, '--to='], '--to is empty.'],
     [['runs', 'start', '--agent', 'greeter', '--webhook-url', 'example.com'], '--webhook-url must be an http or https address'],
     [['runs', 'send', id, ''], 'MESSAGE is empty.'],
-    [['runs', 'respond', id, 'first', '--approve'], 'REQUEST must be an ID, not "first".'],
+    [['runs', 'respond', id, 'first', '--approve'], '"first" does not name a run.'],
+    [['runs', 'respond', id, '--request', 'first', '--approve'], '--request must be an ID, not "first".'],
     [['runs', 'list', '--limit', '0'], '--limit must be a whole number, 1 or more, not "0".'],
   ])('%j is rejected by the command line with exit 2', async (argv, message) => {
     const [runs, agents] = [await service.countRuns(), await service.countAgents()];

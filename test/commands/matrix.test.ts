@@ -69,6 +69,7 @@ const alsoNeeded: Record<string, string[]> = {
   'agents schedules create': ['--frequency', 'daily'],
   'agents schedules update': ['--enabled'],
   'agents schedules next': ['x'],
+  'local team update': ['--name', 'x'],
   'runs start': ['--agent', 'x'],
   'runs rerun': ['--agent', 'x'],
   'runs respond': ['--approve', '--agent', 'x'],

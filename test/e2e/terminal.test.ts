@@ -251,8 +251,6 @@ describe('aops auth login', () => {
     const { url, team_id, data_dir } = await machine.json<{ url: string; team_id: string; data_dir: string }>('local', 'status');
     const token = (await readFile(path.join(data_dir, 'token'), 'utf8')).trim();
     const login = machine.terminal('auth', 'login', '--profile', 'typed', '--base-url', url);
-    await login.shows('Team ID');
-    login.type(team_id, keys.enter);
     await login.shows('API key');
     login.type(token, keys.enter);
     await login.shows(`Signed in to ${url} as profile "typed"`);

@@ -40,6 +40,7 @@ beforeAll(async () => {
     dataDirectory: api.dataDirectory,
     runtimes: [scriptRuntime, testRuntime({ everything: async () => ({ status: 'completed' }) })],
     webhooks: { allow: ['loopback'] },
+    push: { allow: ['loopback'] },
   });
 });
 
@@ -102,6 +103,13 @@ const work: Record<string, { subject: () => string; prepare: (db: Kysely<Databas
       const request_id = ownedIds.request_id as string;
       await insertPushMessage(db, { subscription_id: subscriptionId, request_id, tries: 0, due_at: 0 });
       await nudgeJob(db, { kind: jobKinds.push, subjectId: subscriptionId, dueAt: 0 });
+    },
+  },
+  [jobKinds.remind]: {
+    subject: () => ownedIds.teamId as string,
+    prepare: async (db) => {
+      await sql`update teams set remind_after = 60000`.execute(db);
+      await sql`update human_requests set status = 'pending', remind_at = 0`.execute(db);
     },
   },
 };
