@@ -28,7 +28,7 @@ it('leave no remains of a request', async () => {
   }
   watch.type(keys.down);
   await watch.shows('❯ Approve');
-  expect(await count(watch, 'Approve')).toBe(1);
+  expect(await count(watch, '❯ Approve')).toBe(1);
   watch.type(keys.enter);
   await watch.shows('went on');
   expect(await watch.exit).toBe(0);

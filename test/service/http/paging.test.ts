@@ -8,7 +8,7 @@ const pagedOperations = operationIds.filter((id) => 'offset' in (schemasOf(id).q
 
 /** The object that a path refers to, for lists of its parts. */
 async function paramsFor(api: Api, id: OperationId): Promise<Record<string, string>> {
-  if (id === 'listRunMessages') return { run_id: (await api.run('done')).id };
+  if (id === 'listRunMessages' || id === 'listRunHumanRequests') return { run_id: (await api.run('done')).id };
   if (id === 'listAgentRevisions') return { agent_id: await api.agent('done', 'Paged') };
   if (id === 'listCases' || id === 'listQueueLabels')
     return { queue_id: (await api.ok('createQueue', { body: { name: 'Paged' } })).queue.id };
