@@ -158,8 +158,7 @@ class TeamPage {
     for (const [name, link] of Object.entries(this.#links)) {
       if (name === here) {
         link.setAttribute('aria-current', 'page');
-        // On a phone the links scroll sideways.
-        link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+        showWhole(link);
       } else link.removeAttribute('aria-current');
     }
     this.#showTitle();
@@ -239,6 +238,18 @@ function decodePart(part) {
   } catch {
     return part;
   }
+}
+
+/**
+ * Scrolls the links sideways, as far as needed on a phone, to show one of them. `scrollIntoView` would also make it the place from
+ * which the Tab key continues.
+ * @param {HTMLElement} link
+ */
+function showWhole(link) {
+  const list = link.parentElement;
+  if (list === null) return;
+  const [area, box] = [list.getBoundingClientRect(), link.getBoundingClientRect()];
+  list.scrollLeft += Math.min(0, box.left - area.left) + Math.max(0, box.right - area.right);
 }
 
 /** Asks for a token. @param {string} reason */
