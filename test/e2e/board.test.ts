@@ -1,10 +1,14 @@
 /** The board of runs on a real terminal. */
 import { beforeAll, expect, it } from 'vitest';
-import { Machine } from '../support/machine.ts';
+import { eventually } from '../support/eventually.ts';
+import { kill, Machine } from '../support/machine.ts';
 import { keys } from '../support/screen.ts';
 
 const enterAlternate = '\u001b[?1049h';
 const leaveAlternate = '\u001b[?1049l';
+
+/** What must follow the last time that a board was drawn: alternate screen, cursor, line wrapping, bracketed paste. */
+const restored = [leaveAlternate, '\u001b[?25h', '\u001b[?7h', '\u001b[?2004l'];
 
 let machine: Machine;
 beforeAll(async () => {
@@ -53,4 +57,36 @@ it('fills 120x40 with the runs that match, adds new ones, and leaves the termina
   for (const sequence of [leaveAlternate, '\u001b[?25h', '\u001b[?2004l'])
     expect(board.raw.lastIndexOf(sequence)).toBeGreaterThan(board.raw.lastIndexOf(enterAlternate));
   expect(board.text).toContain('Detached. 2 runs: 2 waiting');
+});
+
+it('restores the terminal on SIGTERM, and on Ctrl-Z until the job continues', async () => {
+  await machine.agent('sleeper', '- approve: { id: go, title: "Wake up?" }');
+  await machine.startRun('sleeper');
+  const hasUsualSettings = /[^-]isig.*\s[^-]*icanon[\s\S]*[^-]echo /;
+  const shell = machine.screen('sh', ['-im'], { columns: 80, rows: 24 });
+  const isRestored = (): boolean => restored.every((sequence) => shell.raw.lastIndexOf(sequence) > shell.raw.lastIndexOf(enterAlternate));
+  shell.type('aops runs watch --agent sleeper\r');
+  await shell.shows('1 run: 1 waiting');
+  shell.type(keys.ctrlZ);
+  await shell.shows('Stopped');
+  expect(isRestored()).toBe(true);
+  shell.type('stty -a\r');
+  await shell.shows(hasUsualSettings);
+  shell.type('jobs -p\r');
+  const line = /jobs -p\n\D*(\d+)\n/;
+  await shell.shows(line);
+  const pid = Number(line.exec(shell.text)?.[1]);
+  shell.type('fg\r');
+  await shell.shows('q leave');
+  expect(isRestored()).toBe(false);
+  await eventually('keys work again', () => {
+    shell.type('?');
+    return shell.text.includes('Press any key to go back');
+  });
+  kill(pid, 'SIGTERM');
+  await shell.shows('Detached. 1 run: 1 waiting');
+  shell.type('echo code $?; stty -a\r');
+  await shell.shows('code 143');
+  await shell.shows(hasUsualSettings);
+  expect(isRestored()).toBe(true);
 });

@@ -3,7 +3,16 @@ import { stripVTControlCharacters } from 'node:util';
 import { type IPty, spawn } from '@lydell/node-pty';
 
 /** Keys as a terminal sends them. */
-export const keys = { enter: '\r', down: '\u001b[B', up: '\u001b[A', space: ' ', tab: '\t', ctrlC: '\u0003', ctrlD: '\u0004' } as const;
+export const keys = {
+  enter: '\r',
+  down: '\u001b[B',
+  up: '\u001b[A',
+  space: ' ',
+  tab: '\t',
+  ctrlC: '\u0003',
+  ctrlD: '\u0004',
+  ctrlZ: '\u001a',
+} as const;
 
 /** The size of a screen, unless a test specifies another one. */
 const defaultSize = { columns: 100, rows: 40 };

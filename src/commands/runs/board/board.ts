@@ -36,6 +36,8 @@ import { boardLines, pageRows } from './screen.ts';
 const drawingGap = 100;
 /** How often the ages are updated, in milliseconds. */
 const tickMs = 1_000;
+/** Why the board was left, if the person pressed `q`. */
+const leftByKey = 'left';
 /** The most runs whose outcome is printed at the end. */
 const maxSummaryLines = 20;
 
@@ -103,8 +105,8 @@ class Board {
       waitsIndefinitely: () => true,
     });
     this.#screen = new FullScreen(context.terminal, clock, {
-      onKey: (key) => this.#press(key),
-      onResize: () => this.#draw(),
+      onKey: (key) => this.#guard(() => this.#press(key)),
+      onResize: () => this.#guard(() => this.#draw()),
       onCancel: () => this.#leave.abort(new PromptCancelled()),
     });
     this.#details = new DetailLoader(
@@ -114,7 +116,7 @@ class Board {
       (run, details) => {
         const known = this.#knownDetails.get(run.id);
         this.#knownDetails.set(run.id, { step: details.step ?? known?.step, cost: details.cost ?? known?.cost });
-        void this.#updateRow(run);
+        this.#updateRow(run).catch(this.#fail);
       },
     );
   }
@@ -132,12 +134,14 @@ class Board {
           this.#draw();
         }
       };
-      tick().catch(() => undefined);
+      tick().catch((error: unknown) => background.aborted || this.#fail(error));
       this.#details.follow(background).catch(() => undefined);
       await this.#follow();
     } catch (error) {
+      const { aborted, reason } = this.#leave.signal;
+      if (!aborted) throw error;
       // A person who leaves with `q` has not cancelled anything.
-      if (!(this.#leave.signal.aborted && !(this.#leave.signal.reason instanceof AopsError))) throw error;
+      if (reason !== leftByKey) throw reason;
     } finally {
       end.abort();
       this.#transcript?.abort();
@@ -207,8 +211,19 @@ class Board {
   #drawSoon(): void {
     this.#drawTimer ??= setTimeout(() => {
       this.#drawTimer = undefined;
-      this.#draw();
+      this.#guard(() => this.#draw());
     }, drawingGap);
+  }
+
+  /** Ends the board with an error: the terminal is restored first, so that the message can be read. */
+  readonly #fail = (error: unknown): void => this.#leave.abort(error);
+
+  #guard(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #set(change: Partial<BoardState>): void {
@@ -227,23 +242,24 @@ class Board {
 
   #act(action: BoardAction): void {
     if (action.type === 'leave') {
-      this.#leave.abort('left');
+      this.#leave.abort(leftByKey);
       return;
     }
     const run = this.#watch.runs.get(action.id);
     if (run === undefined) return;
-    if (action.type === 'open') return void this.#openTranscript(run);
+    if (action.type === 'open') return void this.#openTranscript(run).catch(this.#fail);
     const work = action.type === 'answer' ? this.#answer(run) : this.#stop(run);
     this.#work = work
       .catch((error: unknown) => {
         if (error instanceof AopsError && !(error instanceof PromptCancelled)) this.#set({ notice: error.message });
-        else this.#leave.abort(error);
+        else this.#fail(error);
       })
       .finally(async () => {
         this.#work = undefined;
         if (!this.#leave.signal.aborted && !this.#context.signal.aborted && !this.#screen.isOpen) await this.#screen.open(this.#lines());
         this.#watch.hurry();
-      });
+      })
+      .catch(this.#fail);
   }
 
   async #openTranscript(run: WatchedRun): Promise<void> {
