@@ -59,13 +59,25 @@ describe('inbox --all-profiles', () => {
     expect(listed.stderr).toContain('error: 1 profile of 4 could not be read.\n');
   });
 
-  it.each([['--watch'], ['--run', '1'], ['--profile', 'one'], ['--team', 'x'], ['--base-url', 'https://x.example']])(
-    'cannot be combined with %s',
-    async (...flags) => {
-      const refusal = await inbox(await machine({ signedOut: false }), ...flags);
-      expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`--all-profiles and ${flags[0]}`) });
-    },
-  );
+  it('applies the filters in each profile', async () => {
+    const env = await machine({ signedOut: false });
+    expect((await inbox(env, '--type', 'approval', '--older-than', '0s', '-o', 'id')).stdout.trim().split('\n')).toHaveLength(2);
+    expect(await inbox(env, '--older-than', '1h', '-o', 'id')).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it.each([
+    ['--watch'],
+    ['--notify'],
+    ['--exec', 'true'],
+    ['--watch', '--notify', '-o', 'json'],
+    ['--run', '1'],
+    ['--profile', 'one'],
+    ['--team', 'x'],
+    ['--base-url', 'https://x.example'],
+  ])('cannot be combined with %s', async (...flags) => {
+    const refusal = await inbox(await machine({ signedOut: false }), ...flags);
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`--all-profiles and ${flags[0]}`) });
+  });
 
   it('needs a profile', async () => {
     expect(await inbox(folderEnv(await temporaryFolder()))).toMatchObject({

@@ -272,6 +272,19 @@ describe('aops inbox', () => {
     expect(event).toMatchObject({ v: 1, seq: 1, run_id: run, data: { human_request: { title: 'Pay hook?', agent_name: 'payer' } } });
   });
 
+  it.each([
+    ['--watch'],
+    ['--all-profiles'],
+    ['--notify'],
+    ['--exec', 'true'],
+    ['--run', '1'],
+    ['--type', 'approval'],
+    ['--older-than', '1h'],
+  ])('cannot combine --web with %s', async (...flags) => {
+    const refusal = await service.cli(['inbox', '--web', ...flags]);
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`--web and ${flags[0]} cannot be combined.`) });
+  });
+
   it('requires --watch for --notify and --exec', async () => {
     expect(await service.cli(['inbox', '--notify'])).toMatchObject({ code: 2, stderr: 'error: --notify requires --watch.\n' });
     expect(await service.cli(['inbox', '--exec', 'true'])).toMatchObject({ code: 2, stderr: 'error: --exec requires --watch.\n' });

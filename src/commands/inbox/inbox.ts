@@ -14,7 +14,7 @@ import { ResultError } from '../../cli/kit/result-error.ts';
 import { agentId, queueId } from '../../cli/names/resolve.ts';
 import { runId } from '../../cli/names/resolve-run.ts';
 import { runWord } from '../../cli/names/run-names.ts';
-import { Notifier, notifyFlags, requireWatch } from '../../cli/notifying/notifier.ts';
+import { Notifier, type NotifyInput, notifyFlags, requireWatch } from '../../cli/notifying/notifier.ts';
 import type { Client } from '../../client/client.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 import type { Column } from '../../terminal/table.ts';
@@ -86,6 +86,7 @@ export default defineCommand({
     empty,
   }),
   async run(context, input) {
+    refuseCombinations(context, input);
     if (input.web) return openTeamPage(context, '/inbox');
     const { format, terminal } = context;
     const plain = forPeople(context);
@@ -146,11 +147,7 @@ const ownList = (context: Context, requests: readonly PendingRequest[]): RowList
 };
 
 /** @throws ResultError with the requests of the others if a profile cannot be read */
-async function inboxOfAllProfiles(context: Context, input: FilterInput & { watch: boolean }): Promise<RowList<PendingRequest> | undefined> {
-  const { profile, team, baseUrl } = context.flags;
-  const others = { '--watch': input.watch, '--run': input.run.length > 0, '--profile': profile, '--team': team, '--base-url': baseUrl };
-  const [other] = Object.entries(others).find(([, value]) => value) ?? [];
-  if (other !== undefined) throw new UsageError(`--all-profiles and ${other} cannot be combined.`);
+async function inboxOfAllProfiles(context: Context, input: FilterInput): Promise<RowList<PendingRequest> | undefined> {
   const { terminal, clock } = context;
   const onUnreadable = warnOnce(context);
   const profiles = new AllProfiles(context, async ({ context, client }) => {
@@ -169,6 +166,23 @@ async function inboxOfAllProfiles(context: Context, input: FilterInput & { watch
   } finally {
     await profiles.close();
   }
+}
+
+/** @throws UsageError for two flags of which one would have no effect */
+function refuseCombinations({ flags }: Context, input: FilterInput & Record<'web' | 'watch' | 'allProfiles', boolean> & NotifyInput): void {
+  const { watch, notify, exec, run, agent, queue, type, olderThan } = input;
+  const watching = { '--watch': watch, '--notify': notify, '--exec': exec !== undefined };
+  const runs = { '--run': run.length > 0 };
+  const filters = { ...runs, '--agent': agent, '--queue': queue, '--type': type, '--older-than': olderThan };
+  const connection = { '--profile': flags.profile, '--team': flags.team, '--base-url': flags.baseUrl };
+  // The page shows all requests of one team.
+  if (input.web) refuse('--web', { '--all-profiles': input.allProfiles, ...watching, ...filters });
+  if (input.allProfiles) refuse('--all-profiles', { ...watching, ...runs, ...connection });
+}
+
+function refuse(flag: string, others: Record<string, unknown>): void {
+  const [other] = Object.entries(others).find(([, value]) => value) ?? [];
+  if (other !== undefined) throw new UsageError(`${flag} and ${other} cannot be combined.`);
 }
 
 interface FilterInput {
