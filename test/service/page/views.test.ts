@@ -125,6 +125,7 @@ describeWithChromium('the board', () => {
     await service.until(waiting, 'waiting');
     const working = await service.run('- exec: { run: sleep 300, timeout: 9m }', 'long work');
     await service.until(working, 'running');
+    await service.agent('- say: hi', 'Reconciliation of the invoices of all suppliers in the northern region');
     const { page, problems } = await openView('/board');
     const column = (name: string) => page.getByRole('region', { name });
     await column('Waiting for you')
