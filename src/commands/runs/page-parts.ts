@@ -4,8 +4,22 @@ import { formatDuration } from '../../base/duration.ts';
 import { Html, html } from '../../base/html.ts';
 
 /** The policy of a page with this style: no scripts, no requests, pictures only as part of the page. */
-export const pagePolicy = (style: string): string =>
+const pagePolicy = (style: string): string =>
   `default-src 'none'; img-src data:; style-src 'sha256-${crypto().createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+
+/** The beginning of a page that consists of one file, up to the start of its body. @param style its style sheet */
+export const documentStart = (title: string, style: string): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${pagePolicy(style)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${title}</title>
+<style>${new Html(style)}</style>
+</head>
+<body>`;
 
 export const fact = (name: string, value: Html | string | undefined): Html =>
   value === undefined ? new Html('') : html`<div><dt>${name}</dt><dd>${value}</dd></div>`;

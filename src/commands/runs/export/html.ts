@@ -7,7 +7,7 @@ import type { RepositoryChanges } from '../../../cli/run-record/changes.ts';
 import type { Entry, FileDiff, RequestEntry, TextEntry, ToolEntry } from '../../../cli/run-record/entries.ts';
 import type { FileRecord } from '../../../cli/run-record/files.ts';
 import { formatSize } from '../../../terminal/size.ts';
-import { between, clock, fact, moment, pagePolicy, statusClass } from '../page-parts.ts';
+import { between, clock, documentStart, fact, moment, statusClass } from '../page-parts.ts';
 import { actionText, errorOf, pageOf } from '../shots.ts';
 import type { ExportContent, ExportedShot } from './content.ts';
 import { style } from './style.ts';
@@ -74,18 +74,7 @@ function pageHead({ head, changes, shotCount, files }: ExportContent): string {
     fact('Cost', costText(head)),
     fact('ID', html`<code>${run.id}</code>`),
   ];
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${pagePolicy(style)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>${`Run ${name}: ${title}`}</title>
-<style>${new Html(style)}</style>
-</head>
-<body>
+  return html`${documentStart(`Run ${name}: ${title}`, style)}
 <a class="skip" href="#timeline">Skip to the timeline</a>
 <header>
 <div class="wrap">

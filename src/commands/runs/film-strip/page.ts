@@ -1,7 +1,7 @@
 /** Generates the page of a film strip piece by piece. Pure: the same input results in the same bytes. The page has no scripts and loads nothing. */
 import { Html, html } from '../../../base/html.ts';
 import type { Run } from '../../../interface/types.ts';
-import { between, clock, fact, moment, pagePolicy, statusClass } from '../page-parts.ts';
+import { between, clock, documentStart, fact, moment, statusClass } from '../page-parts.ts';
 import { actionText, durationOf, errorOf, pageOf, type Shot } from '../shots.ts';
 import type { Frame, Picture } from './pictures.ts';
 import { style } from './style.ts';
@@ -29,18 +29,7 @@ export function pageHead(run: Run, shots: readonly Shot[]): string {
       : shots.length > maxOpenActions
         ? html`<nav aria-label="Actions"><details><summary>All ${shots.length} actions</summary>${list}</details></nav>`
         : html`<nav aria-label="Actions">${list}</nav>`;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${pagePolicy(style)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>Run ${run.id}: screenshots</title>
-<style>${new Html(style)}</style>
-</head>
-<body>
+  return html`${documentStart(`Run ${run.id}: screenshots`, style)}
 <a class="skip" href="#strip">Skip to the pictures</a>
 <header>
 <div class="wrap">
