@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { defineConfig } from 'rolldown';
+import { defineConfig, type Plugin } from 'rolldown';
+import { libraryFolder, licensesOf } from './scripts/licenses/licenses.ts';
 
 /**
  * Modules that libraries would load at every start but that aops never uses, and their replacements. Each was measured
@@ -19,6 +20,14 @@ const replacements = [
   },
   // undici uses two small parts of the HTTP module that it replaces.
   { library: 'undici', id: /^node:http$/, code: 'export class IncomingMessage {}\nexport const maxHeaderSize = 16_384;' },
+  // undici only calls it; loading it takes 2 ms.
+  {
+    library: 'undici',
+    id: /^node:assert$/,
+    code: 'module.exports = (value, message) => { if (!value) throw new Error(message || "An assertion of undici failed."); };',
+  },
+  // undici needs the time since the start of the process, which is also a global.
+  { library: 'undici', id: /^node:perf_hooks$/, code: 'module.exports = { performance: { now: () => performance.now() } };' },
   // commander starts programs for subcommands in separate files; aops has none.
   { library: 'commander', id: /^(node:)?child_process$/, code: 'export {};' },
 ];
@@ -35,12 +44,29 @@ function withSummaries(source: string, folder: string): string {
   });
 }
 
+const bundledLibraries = new Set<string>();
+
+/** Writes the licences of all libraries that have been bundled so far next to the bundle. */
+const licenses: Plugin = {
+  name: 'licenses',
+  writeBundle({ dir }, bundle) {
+    for (const part of Object.values(bundle)) {
+      for (const module of part.type === 'chunk' ? part.moduleIds : []) {
+        const folder = libraryFolder(module);
+        if (folder !== undefined) bundledLibraries.add(folder);
+      }
+    }
+    writeFileSync(path.join(dir as string, 'THIRD-PARTY-LICENSES.txt'), licensesOf(bundledLibraries));
+  },
+};
+
 const teamPage = 'src/service/page/team-page';
 
 /** What the launcher loads before anything else, for all commands but `--version`. */
 const codeCache = defineConfig({
   input: { 'code-cache': 'src/cli/program/code-cache.ts' },
   platform: 'node',
+  plugins: [licenses],
   output: { dir: 'dist', format: 'cjs', minify: true },
 });
 
@@ -48,6 +74,7 @@ const codeCache = defineConfig({
 export const renderWorker = defineConfig({
   input: { 'render-worker': 'src/service/runtimes/script/rendering/worker.ts' },
   platform: 'node',
+  plugins: [licenses],
   output: { dir: 'dist', format: 'cjs', minify: true },
 });
 
@@ -56,6 +83,7 @@ export const databaseReader = defineConfig({
   input: { 'database-reader': 'src/service/store/database/sqlite/reader/worker.ts' },
   platform: 'node',
   external: ['libsql'],
+  plugins: [licenses],
   output: { dir: 'dist', format: 'cjs', minify: true },
 });
 
@@ -63,6 +91,7 @@ export const databaseReader = defineConfig({
 export const containedBridge = defineConfig({
   input: { 'contained-bridge': 'src/service/contained/network/bridge.ts' },
   platform: 'node',
+  plugins: [licenses],
   output: { dir: 'dist', format: 'cjs', minify: true },
 });
 
@@ -79,6 +108,7 @@ const program = defineConfig({
   // Its other form (UMD) contains calls of `require` that no bundler can resolve.
   resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
   plugins: [
+    licenses,
     {
       name: 'summaries',
       transform: (source, id) => (/[\\/]src[\\/]commands[\\/].+[\\/]index\.ts$/.test(id) ? withSummaries(source, path.dirname(id)) : null),

@@ -14,7 +14,8 @@ export default defineConfig({
     // Test files in one process share their imports: loading them again for each file took a third of the time.
     isolate: false,
     reporters: ['default', './test/support/skipped-tests.ts'],
-    globalSetup: ['test/support/empty-database.ts', 'test/support/render-worker.ts'],
+    // First, because the others create temporary files.
+    globalSetup: ['test/support/memory-disk.ts', 'test/support/empty-database.ts', 'test/support/render-worker.ts'],
     setupFiles: ['test/support/setup.ts'],
     // Most tests wait for sockets and processes, so it is faster to run more files at once than there are cores.
     maxWorkers: 4,

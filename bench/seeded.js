@@ -3,8 +3,11 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { cleanEnvironment, startService } from './support.js';
 
-/** A data directory whose first team has this many runs. They are copies of one that was really executed. */
-export async function seedDatabase(folder, name, runs) {
+/**
+ * A data directory whose first team has this many runs. They are copies of one that was really executed; `changes` contains an SQL
+ * expression of `n`, the number of the run, for each column that differs further.
+ */
+export async function seedDatabase(folder, name, runs, changes = {}) {
   const env = cleanEnvironment(path.join(folder, name));
   const data = path.join(folder, name, 'data');
   const service = await startService(env, data, ['--rate-limit', '1000000']);
@@ -14,7 +17,7 @@ export async function seedDatabase(folder, name, runs) {
     await service.stop();
     const { default: Libsql } = await import('libsql');
     const database = new Libsql(path.join(data, 'aops.db'));
-    copyRun(database, run.id, runs);
+    copyRun(database, run.id, runs, changes);
     database.close();
     return { env, data, runId: run.id, agentId: run.agent_id };
   } finally {
@@ -22,7 +25,7 @@ export async function seedDatabase(folder, name, runs) {
   }
 }
 
-function copyRun(database, id, runs) {
+function copyRun(database, id, runs, changes) {
   const columns = database
     .prepare('pragma table_info(runs)')
     .all([])
@@ -31,6 +34,7 @@ function copyRun(database, id, runs) {
     id: "printf('%08x-0000-4000-8000-000000000000', n)",
     run_number: 'n',
     created_at: "strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-' || (? - n) || ' seconds')",
+    ...changes,
   };
   const values = columns.map((column) => changedColumns[column] ?? column).join(', ');
   database.exec('begin');

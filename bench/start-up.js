@@ -7,8 +7,9 @@
  *
  * Exits with 0 whether the goals are met or not; otherwise only if a measurement failed.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,26 +20,38 @@ import { circumstances, cleanEnvironment, launcher, median, ratioCells, table } 
 const warmUpRounds = 3;
 const runsPresent = 20;
 
+/** The single-file executable, if it has been built, and GitHub's command line, if it is installed, for comparison. */
+const executable = path.join(path.dirname(launcher), '..', 'build', process.platform === 'win32' ? 'aops.exe' : 'aops');
+const hasExecutable = existsSync(executable);
+const hasGh = spawnSync('gh', ['--version'], { stdio: 'ignore' }).status === 0;
+
 /** The cases; the others are compared with the first one. */
 const cases = [
   { name: 'node -e 0', args: ['-e', '0'] },
-  { name: 'aops --version', args: [launcher, '--version'], goal: 1.25 },
-  { name: 'aops runs list', args: [launcher, 'runs', 'list'], goal: 2 },
-  { name: 'aops completion bash', args: [launcher, 'completion', 'bash'], goal: 2 },
+  { name: 'aops --version', args: [launcher, '--version'], goal: 1.1 },
+  { name: 'aops runs list', args: [launcher, 'runs', 'list'], goal: 2.3 },
+  { name: 'aops completion bash', args: [launcher, 'completion', 'bash'], goal: 1.8 },
+  ...(hasExecutable
+    ? [
+        { name: 'executable --version', program: executable, args: ['--version'] },
+        { name: 'executable runs list', program: executable, args: ['runs', 'list'] },
+      ]
+    : []),
+  ...(hasGh ? [{ name: 'gh --version', program: 'gh', args: ['--version'] }] : []),
 ];
 
 /** Milliseconds from the start of a process to its end, including reading its output. Throws if it fails. */
-async function timeRun(args, env) {
+async function timeRun(program, args, env) {
   const startedAt = process.hrtime.bigint();
-  const { code, stderr } = await runToEnd(args, env);
+  const { code, stderr } = await runToEnd(args, env, program);
   const milliseconds = Number(process.hrtime.bigint() - startedAt) / 1e6;
-  if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}: ${stderr}`);
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr}`);
   return milliseconds;
 }
 
-/** Runs Node with these arguments to its end. */
-async function runToEnd(args, env) {
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+/** Runs a program, usually Node, with these arguments to its end. */
+async function runToEnd(args, env, program = process.execPath) {
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr']) {
     child[name].setEncoding('utf8');
@@ -85,8 +98,8 @@ async function prepareRuns(aops, folder) {
 async function measure(rounds, env) {
   const times = cases.map(() => []);
   for (let round = -warmUpRounds; round < rounds; round += 1) {
-    for (const [index, { args }] of cases.entries()) {
-      const milliseconds = await timeRun(args, env);
+    for (const [index, { program, args }] of cases.entries()) {
+      const milliseconds = await timeRun(program, args, env);
       if (round >= 0) times[index].push(milliseconds);
     }
   }
@@ -109,4 +122,7 @@ const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds is a whole number from 1 on.');
 const results = await withService((env) => measure(rounds, env));
 if (values.json) process.stdout.write(`${JSON.stringify({ rounds, results }, null, 2)}\n`);
-else process.stdout.write(`${table([['', 'median', 'min', 'ratio', 'goal'], ...results.map(cells)])}\n\n${circumstances(rounds)}\n`);
+else {
+  const size = hasExecutable ? `size of the executable: ${(statSync(executable).size / 2 ** 20).toFixed(0)} MiB\n` : '';
+  process.stdout.write(`${table([['', 'median', 'min', 'ratio', 'goal'], ...results.map(cells)])}\n${size}\n${circumstances(rounds)}\n`);
+}

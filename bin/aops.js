@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // CommonJS, like the bundle, because Node starts it faster.
+const fs = require('node:fs');
 const path = require('node:path');
 const process = require('node:process');
 
@@ -14,7 +15,11 @@ function load() {
 }
 
 load()
-  .main(process, () => require('../dist/code-cache.js').useCodeCache(process, path.join(__dirname, '..', 'dist')))
+  .main(
+    process,
+    () => require('../dist/code-cache.js').useCodeCache(process, path.join(__dirname, '..', 'dist')),
+    (text) => fs.writeSync(1, text),
+  )
   .then((code) => {
     process.exitCode = code;
   });

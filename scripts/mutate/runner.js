@@ -11,6 +11,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { startTests } from '@vitest/runner';
 import { inject, TestRunner } from 'vitest';
+import { LaneClock } from './lane-clock.js';
 
 const mutation = { active: -1, reached: new Set() };
 
@@ -31,6 +32,8 @@ class Run extends TestRunner {
   reachedOutside = new Set();
   #chosenTests;
   #isOver = false;
+  #clock = new LaneClock(process.pid);
+  #startTime = 0;
 
   constructor(outer, chosenTests) {
     super(outer.config);
@@ -62,6 +65,7 @@ class Run extends TestRunner {
   async onBeforeRunTask(test) {
     if (this.#isOver || !this.#isChosen(test)) test.mode = 'skip';
     if (test.mode !== 'skip') this.#note(this.reachedOutside);
+    this.#startTime = this.time();
     await super.onBeforeRunTask(test);
   }
 
@@ -69,9 +73,14 @@ class Run extends TestRunner {
     const mutants = new Set();
     this.#note(mutants);
     if (test.concurrent) for (const number of mutants) this.reachedOutside.add(number);
-    this.tests.push({ name: nameOf(test), milliseconds: test.result.duration, mutants: [...mutants] });
+    this.tests.push({ name: nameOf(test), milliseconds: this.time() - this.#startTime, mutants: [...mutants] });
     if (isFailed(test) && this.#chosenTests !== undefined) this.#isOver = true;
     super.onAfterRunTask(test);
+  }
+
+  /** Milliseconds since this was created; those during which the tests waited for a processor do not count. */
+  time() {
+    return this.#clock.time();
   }
 
   #isChosen(test) {
@@ -104,11 +113,10 @@ export default class MutationRunner extends TestRunner {
   async #reach({ file, results }) {
     const run = new Run(this, undefined);
     run.forgetModules();
-    const startTime = performance.now();
     const { isFailed, failures, file: testFile } = await run.start(file);
     report(results, {
       file,
-      milliseconds: performance.now() - startTime,
+      milliseconds: run.time(),
       tests: run.tests,
       outside: [...run.reachedOutside],
       errors: isFailed
@@ -118,6 +126,8 @@ export default class MutationRunner extends TestRunner {
   }
 
   async #tryAll({ file, mutants, results }) {
+    // Loads all modules before the first mutant, so that a loop is noticed soon.
+    await new Run(this, new Set()).start(file);
     for (const { number, tests, isFresh, isAlone } of mutants) {
       if (killedMutants(results).has(number)) continue;
       report(results, { begun: number, file });

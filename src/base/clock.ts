@@ -1,4 +1,6 @@
 /** Time as a dependency, so that waits are tested without waiting. */
+// biome-ignore lint/style/noRestrictedImports: a clock is not part of this process, and the global `performance` loads all of node:perf_hooks
+import process from 'node:process';
 
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
@@ -12,12 +14,15 @@ export interface Clock {
 /** Monotonic time for measuring waits and deadlines, in milliseconds. */
 export const steadyTime = (clock: Clock): number => clock.steady?.() ?? clock.now();
 
-/** The longest delay that Node's timers accept: 24 days. */
-const longestTimer = 2 ** 31 - 1;
+/** Maximum delay that the timers of Node accept: 24 days. */
+const maxTimerDelay = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  steady: () => performance.now(),
+  steady: () => {
+    const [seconds, nanoseconds] = process.hrtime();
+    return seconds * 1e3 + nanoseconds / 1e6;
+  },
   // Not timers/promises: it creates an error with a stack trace for each sleep that is cut short, and most are.
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
@@ -30,7 +35,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', onAbort);
         resolve();
       };
-      const timer = setTimeout(onTime, Math.min(longestTimer, Math.max(0, ms)));
+      const timer = setTimeout(onTime, Math.min(maxTimerDelay, Math.max(0, ms)));
       signal?.addEventListener('abort', onAbort, { once: true });
     }),
 };

@@ -116,10 +116,15 @@ export function withTemplateErrors<T>(action: () => T): T {
   try {
     return action();
   } catch (error) {
-    if (error instanceof TemplateError || !(error instanceof Error)) throw error;
-    const place = /, line:(\d+), col:(\d+)$/.exec(firstLine(error.message));
-    const position = place ? { line: Number(place[1]), column: Number(place[2]) } : undefined;
-    const message = LiquidError.is(error) ? firstLine(error.message).replace(/, line:\d+, col:\d+$/, '') : error.message;
-    throw new TemplateError(message, position);
+    throw error instanceof Error ? templateErrorOf(error) : error;
   }
+}
+
+/** An error of the library, which names the position in its message. */
+export function templateErrorOf(error: Error): TemplateError {
+  if (error instanceof TemplateError) return error;
+  const place = /, line:(\d+), col:(\d+)$/.exec(firstLine(error.message));
+  const position = place ? { line: Number(place[1]), column: Number(place[2]) } : undefined;
+  const message = LiquidError.is(error) ? firstLine(error.message).replace(/, line:\d+, col:\d+$/, '') : error.message;
+  return new TemplateError(message, position);
 }

@@ -2,9 +2,9 @@
 import { isObject } from './values.ts';
 
 /** The shortest value that is replaced, in characters: shorter ones also occur by chance, and replacing them would destroy texts. */
-export const shortestRedacted = 8;
+export const minRedactedLength = 8;
 /** The shortest line of a value with several lines that is replaced by itself. */
-const shortestLine = 16;
+const minLineLength = 16;
 
 export interface Redactor {
   /** The text with a marker such as `[secret API_KEY]` in place of each value. */
@@ -43,18 +43,18 @@ const isPlain = (value: object): boolean => [Object.prototype, null].includes(Ob
 const escapePattern = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
 function formsOf(value: string): string[] {
-  if (value.length < shortestRedacted) return [];
+  if (value.length < minRedactedLength) return [];
   const lines = value.split('\n').map((line) => line.trim());
   const bytes = Buffer.from(value);
   const forms = [
     value,
-    ...lines.filter((line) => line.length >= shortestLine),
+    ...lines.filter((line) => line.length >= minLineLength),
     JSON.stringify(value).slice(1, -1),
     ...urlForms(value),
     ...base64Forms(bytes),
     ...[bytes.toString('hex'), bytes.toString('hex').toUpperCase()],
   ];
-  return [...new Set(forms)].filter((form) => form.length >= shortestRedacted);
+  return [...new Set(forms)].filter((form) => form.length >= minRedactedLength);
 }
 
 function urlForms(value: string): string[] {

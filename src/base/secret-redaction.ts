@@ -15,7 +15,7 @@ export interface Redaction {
 const earlierMarker = /\[secret ([A-Za-z_][\w.-]{0,99})\]/g;
 
 /** Shorter texts of fields with secret names are left unchanged: they are words such as `none`. */
-const shortestField = 6;
+const minFieldLength = 6;
 
 /** Values that are nested more deeply are left out, because they could exhaust the stack. */
 const maxDepth = 200;
@@ -87,4 +87,4 @@ export class SecretRedaction {
 
 /** Whether the text of a field is a secret, judging by its name. What begins with a bracket is a marker. */
 const isSecretText = (name: string, text: unknown): boolean =>
-  typeof text === 'string' && text.length >= shortestField && isSecretName(name) && !text.startsWith('[');
+  typeof text === 'string' && text.length >= minFieldLength && isSecretName(name) && !text.startsWith('[');

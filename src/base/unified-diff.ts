@@ -12,12 +12,12 @@ export interface Comparison {
 /** Lines shown around each change. */
 const context = 3;
 /** Differing lines beyond which no shortest diff is searched for, because the search time grows with their square. */
-const longestSearch = 2_000;
+const maxEditLength = 2_000;
 
 /** The lines of the diff, with `---` and `+++` first; none when the texts are equal. */
 export function unifiedDiff({ before, after, beforeName, afterName }: Comparison): string[] {
   if (before === after) return [];
-  const patch = structuredPatch(beforeName, afterName, before, after, undefined, undefined, { context, maxEditLength: longestSearch });
+  const patch = structuredPatch(beforeName, afterName, before, after, undefined, undefined, { context, maxEditLength });
   const hunks = patch?.hunks ?? [fileHunk(before, after)];
   return [
     `--- ${beforeName}`,

@@ -16,10 +16,10 @@ import type { EventReader } from './event-reader.ts';
 import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
 import { Pacer } from './limits/pacing.ts';
 import { type Allowance, RateGate } from './limits/rate-gate.ts';
-import { header, type ResponseHeaders, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
+import { type ResponseHeaders, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
 import { openDispatcher } from './network/network.ts';
 import type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
-import { type Decision, decide, leavesOpen, orOutcomeUnknown, type Progress } from './policy.ts';
+import { type Decision, decide, detailsOf, leavesOpen, orOutcomeUnknown, type Progress } from './policy.ts';
 import { operationRequest, type ServiceRequest } from './request.ts';
 import { isReplayed, readJson, readMedia } from './response.ts';
 import { RetryBudget } from './retry-budget.ts';
@@ -28,9 +28,6 @@ import { timeLimited } from './time-limit.ts';
 import { attempt, type Outcome, type TransportResponse } from './transport.ts';
 
 export type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
-
-/** Event streams at the same time; the local service allows as many for each credential. */
-const maxStreams = 64;
 
 export class Client {
   readonly baseUrl: string;
@@ -44,11 +41,9 @@ export class Client {
   readonly #random: () => number;
   readonly #maxWait: number;
   #keys: ChangeKeys | undefined;
-  #events: EventConnector | undefined;
+  readonly #events: EventConnector;
   readonly #waitListeners = new Set<(milliseconds: number) => void>();
   #dispatcher: Promise<Dispatcher> | undefined;
-  /** Event streams have their own connections, which stay open: requests must not wait for one of them to end. */
-  #streamDispatcher: Promise<Dispatcher> | undefined;
   readonly #closeController = new AbortController();
   /** Aborted when the client is closed, or by its caller. */
   readonly #signal: AbortSignal;
@@ -78,6 +73,17 @@ export class Client {
         for (const listener of this.#waitListeners) listener(waitMilliseconds);
       },
       onResumed: () => this.#emit({ type: 'rate_limit.resumed' }),
+    });
+    this.#events = new EventConnector({
+      base: this.#base,
+      clock: this.#clock,
+      gate: this.#gate,
+      pacer: this.#pacer,
+      credential: options.credential,
+      userAgent: options.userAgent,
+      signal: this.#signal,
+      openDispatcher: (connections) => openDispatcher(options.network, connections),
+      emit: (event) => this.#emit(event),
     });
     if (options.idempotencyKey !== undefined) this.#keys = new ChangeKeys(checkedIdempotencyKey(options.idempotencyKey));
   }
@@ -193,17 +199,6 @@ export class Client {
    * @throws NoStreamError when there is no stream, the connection's failure, RateLimitedError, or the signal's reason
    */
   openEvents<Id extends StreamOperationId>(id: Id, input: Input<Id>, options: OpenEventsOptions): Promise<EventReader> {
-    this.#events ??= new EventConnector({
-      base: this.#base,
-      clock: this.#clock,
-      gate: this.#gate,
-      pacer: this.#pacer,
-      credential: this.#options.credential,
-      userAgent: this.#options.userAgent,
-      signal: this.#signal,
-      dispatcher: () => this.#streamConnections(),
-      emit: (event) => this.#emit(event),
-    });
     return this.#events.open(id, operationRequest(id, input), options);
   }
 
@@ -225,18 +220,14 @@ export class Client {
   async close(): Promise<void> {
     this.#closeController.abort(new Error('The client was closed.'));
     // A failure to open the dispatcher was reported by the request that needed it.
-    for (const dispatcher of [this.#dispatcher, this.#streamDispatcher]) await (await dispatcher?.catch(() => undefined))?.destroy();
+    await (await this.#dispatcher?.catch(() => undefined))?.destroy();
+    await this.#events.close();
   }
 
   /** The dispatcher, also for file transfers, which do not pass through the loop. `close` ends them all. */
   dispatcher(): Promise<Dispatcher> {
     this.#dispatcher ??= openDispatcher(this.#options.network);
     return this.#dispatcher;
-  }
-
-  #streamConnections(): Promise<Dispatcher> {
-    this.#streamDispatcher ??= openDispatcher(this.#options.network, maxStreams);
-    return this.#streamDispatcher;
   }
 
   /**
@@ -346,14 +337,4 @@ async function orOutcomeUnknownOnFailure<Value>(progress: Progress, signal: Abor
   } catch (error) {
     throw error instanceof AopsError && !(error instanceof DeadlineError) && !signal.aborted ? orOutcomeUnknown(error, progress) : error;
   }
-}
-
-function detailsOf(request: ServiceRequest, progress: Progress, outcome?: Outcome): ErrorDetails {
-  const requestId = outcome?.kind === 'response' ? header(outcome.response.headers, 'x-request-id') : undefined;
-  return {
-    method: request.method,
-    path: request.path,
-    ...(requestId === undefined ? {} : { request_id: requestId }),
-    ...(progress.commandKey === undefined ? {} : { idempotency_key: progress.commandKey }),
-  };
 }

@@ -1,4 +1,4 @@
-/** Opens event streams: one attempt each, paced like any other request, with a new token when the first is rejected. */
+/** Opens event streams on connections of their own: one attempt each, paced like any other request, with a new token when the first is rejected. */
 import { anySignal } from '../base/abort.ts';
 import { type Clock, steadyTime } from '../base/clock.ts';
 import type { Dispatcher } from '../base/undici.ts';
@@ -17,6 +17,9 @@ export interface OpenEventsOptions {
   signal: AbortSignal;
 }
 
+/** Event streams at the same time; the local service allows as many for each credential. */
+const maxStreams = 64;
+
 interface Parts {
   /** The base URL in parts. */
   base: { origin: string; prefix: string };
@@ -27,7 +30,8 @@ interface Parts {
   userAgent: string;
   /** Aborted when the client ends. */
   signal: AbortSignal;
-  dispatcher: () => Promise<Dispatcher>;
+  /** Opens connections to the service, this many at most. */
+  openDispatcher: (connections: number) => Promise<Dispatcher>;
   emit: (event: ClientEvent) => void;
 }
 
@@ -35,6 +39,8 @@ export class EventConnector {
   readonly #parts: Parts;
   /** Operations that this service does not offer as streams. */
   readonly #missingStreams = new Set<OperationId>();
+  /** Its connections stay open: other requests must not wait for one of them to end. */
+  #dispatcher: Promise<Dispatcher> | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -64,6 +70,12 @@ export class EventConnector {
     }
   }
 
+  /** Ends all streams. */
+  async close(): Promise<void> {
+    // A failure to open the dispatcher was reported by the stream that needed it.
+    await (await this.#dispatcher?.catch(() => undefined))?.destroy();
+  }
+
   async #openOnce(
     request: ServiceRequest,
     { authorization, lastEventId, signal }: { authorization: string } & OpenEventsOptions,
@@ -80,9 +92,10 @@ export class EventConnector {
     const requestHeaders = { ...headers, authorization: `${authorization.split(' ', 1)[0]} ***` };
     const trace = { type: 'trace', method: request.method, url: base.origin + path, requestHeaders } as const;
     const elapsedTime = (): number => Math.round(steadyTime(clock) - startedAt);
+    this.#dispatcher ??= this.#parts.openDispatcher(maxStreams);
     try {
       return await openStream(
-        await this.#parts.dispatcher(),
+        await this.#dispatcher,
         { origin: base.origin, path, headers: { ...headers, authorization } },
         {
           clock,

@@ -4,9 +4,9 @@ import { EventStreamParser, type StreamEvent } from './event-stream.ts';
 import { header, type ResponseHeaders } from './limits/rate-limit.ts';
 
 /** Maximum size of one event, in characters. */
-const largestEvent = 32 * 1024 * 1024;
+const maxEventLength = 32 * 1024 * 1024;
 /** Size of the unconsumed events, in characters, at which reading pauses. */
-const largestQueue = 1024 * 1024;
+const maxQueuedLength = 1024 * 1024;
 
 export interface StreamHead {
   status: number;
@@ -18,7 +18,7 @@ export class EventReader implements Dispatcher.DispatchHandler {
   readonly head: Promise<StreamHead>;
   /** Resolves when the first part of the stream has arrived. */
   readonly started: Promise<void>;
-  readonly #parser = new EventStreamParser(largestEvent);
+  readonly #parser = new EventStreamParser(maxEventLength);
   readonly #queue: StreamEvent[] = [];
   #queuedLength = 0;
   #isPaused = false;
@@ -26,7 +26,7 @@ export class EventReader implements Dispatcher.DispatchHandler {
   #end: { error?: unknown } | undefined;
   #resolveHead!: (head: StreamHead) => void;
   #rejectHead!: (error: unknown) => void;
-  #resolveBegun!: () => void;
+  #resolveStarted!: () => void;
   #wake: () => void = () => undefined;
 
   constructor() {
@@ -36,7 +36,7 @@ export class EventReader implements Dispatcher.DispatchHandler {
     });
     this.head.catch(() => undefined);
     this.started = new Promise((resolve) => {
-      this.#resolveBegun = resolve;
+      this.#resolveStarted = resolve;
     });
   }
 
@@ -85,7 +85,7 @@ export class EventReader implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#end !== undefined) return;
-    this.#resolveBegun();
+    this.#resolveStarted();
     try {
       for (const event of this.#parser.push(chunk)) {
         this.#queue.push(event);
@@ -95,7 +95,7 @@ export class EventReader implements Dispatcher.DispatchHandler {
       this.close(error as Error);
       return;
     }
-    if (this.#queuedLength > largestQueue && !this.#isPaused) {
+    if (this.#queuedLength > maxQueuedLength && !this.#isPaused) {
       this.#isPaused = true;
       controller.pause();
     }
@@ -121,7 +121,7 @@ export class EventReader implements Dispatcher.DispatchHandler {
   #finish(end: { error?: unknown }): void {
     this.#end ??= end;
     if ('error' in end) this.#rejectHead(end.error);
-    this.#resolveBegun();
+    this.#resolveStarted();
     this.#wake();
   }
 }

@@ -7,6 +7,8 @@ import { retryAfter } from './limits/rate-limit.ts';
 
 /** Milliseconds for the head of the response and for its first part, which intermediaries must not hold back. */
 const openingMilliseconds = 10_000;
+/** Milliseconds until the request must have been sent and answered: longer if connections have to be established, or wait for one another. */
+const waitingMilliseconds = 30_000;
 /** Milliseconds without data after which a stream is given up. Services send a comment far more often. */
 const quietMilliseconds = 45_000;
 
@@ -37,19 +39,22 @@ export async function openStream(
   const onAbort = (): void => reader.close(signal.reason as Error);
   signal.addEventListener('abort', onAbort, { once: true });
   const timeout = new AbortController();
+  const passes = (milliseconds: number): Promise<true | undefined> =>
+    clock.sleep(milliseconds, timeout.signal).then(
+      () => true as const,
+      () => undefined,
+    );
   try {
     dispatcher.dispatch(
       { ...request, method: 'GET', headersTimeout: openingMilliseconds, bodyTimeout: quietMilliseconds } as Dispatcher.DispatchOptions,
       reader,
     );
-    const head = await orAborted(reader.head, signal);
+    // Without a connection, the request would wait as long as the other streams are open.
+    const head = await Promise.race([orAborted(reader.head, signal), passes(waitingMilliseconds)]);
+    if (head === undefined || head === true) throw new NoStreamError('the request for the stream was not answered');
     onHead(head);
     if (!isStream(head)) throw refusal(head, clock.now());
-    const timer = clock.sleep(openingMilliseconds, timeout.signal).then(
-      () => true,
-      () => false,
-    );
-    if (await Promise.race([timer, reader.started.then(() => false)]))
+    if (await Promise.race([passes(openingMilliseconds), reader.started]))
       throw new NoStreamError('an intermediary holds back the stream', { final: true });
     return reader;
   } catch (error) {

@@ -18,10 +18,10 @@ export function checkedIdempotencyKey(key: string): string {
 }
 
 /** Leaves space for the suffix of a derived key within the 255 characters. */
-const longestStem = 200;
+const maxStemLength = 200;
 
 const derivedKey = (key: string, label: string): string =>
-  `${key.slice(0, longestStem)}.${crypto().createHash('sha256').update(`${key}\n${label}`).digest('hex').slice(0, 24)}`;
+  `${key.slice(0, maxStemLength)}.${crypto().createHash('sha256').update(`${key}\n${label}`).digest('hex').slice(0, 24)}`;
 
 /** The key that replaces one whose stored refusal was replayed; the same each time. */
 export const replacementKey = (key: string): string => derivedKey(key, 'replacement');

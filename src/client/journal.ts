@@ -3,7 +3,7 @@
  * sent, and removed when its outcome is known. Changes that remain can be sent again with their keys while the service
  * remembers those. Entries contain the request and the displayable name of the credential.
  */
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import fs from 'node:fs';
 import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { crypto } from '../base/crypto.ts';
@@ -38,7 +38,7 @@ export const journalLifeMilliseconds = 23 * 3_600_000;
 const storedHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /** Larger bodies are not stored: repeating the command sends them again. */
-const largestBody = 1024 * 1024;
+const maxBodyBytes = 1024 * 1024;
 
 export class ChangeJournal {
   readonly #folder: string;
@@ -58,7 +58,7 @@ export class ChangeJournal {
   /** Notes a change before it is sent. Resolves to whether it could be stored. */
   async open(request: ServiceRequest, keys: { key: string; commandKey: string }, baseUrl: string): Promise<boolean> {
     const body = request.body === undefined ? null : Buffer.from(request.body);
-    if (body !== null && body.length > largestBody) return false;
+    if (body !== null && body.length > maxBodyBytes) return false;
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => storedHeaders.includes(name)));
     const entry: JournalEntry = {
       key: keys.key,
@@ -75,8 +75,8 @@ export class ChangeJournal {
     const file = this.#fileOf(keys.key, baseUrl);
     try {
       makeFolders(this.#folder, 0o700);
-      await writeFile(`${file}.new`, JSON.stringify(entry), { mode: 0o600 });
-      await rename(`${file}.new`, file);
+      await fs.promises.writeFile(`${file}.new`, JSON.stringify(entry), { mode: 0o600 });
+      await fs.promises.rename(`${file}.new`, file);
       return true;
     } catch {
       // A journal that cannot be written (a read-only home directory) must not stop the command.
@@ -86,22 +86,22 @@ export class ChangeJournal {
 
   /** Removes a change whose outcome is known. */
   async settle(key: string, baseUrl: string): Promise<void> {
-    await rm(this.#fileOf(key, baseUrl), { force: true }).catch(() => undefined);
+    await fs.promises.rm(this.#fileOf(key, baseUrl), { force: true }).catch(() => undefined);
   }
 
   /** The changes whose outcome is unknown, oldest first. Changes that are too old to be sent again are removed. */
   async list(): Promise<JournalEntry[]> {
-    const names = await readdir(this.#folder).catch((): string[] => []);
+    const names = await fs.promises.readdir(this.#folder).catch((): string[] => []);
     const entries = await Promise.all(names.filter((name) => name.endsWith('.json')).map((name) => this.#read(name)));
     return entries.filter((entry) => entry !== undefined).sort((a, b) => (a.sent_at < b.sent_at ? -1 : 1));
   }
 
   async #read(name: string): Promise<JournalEntry | undefined> {
     const file = path.join(this.#folder, name);
-    const entry = await readFile(file, 'utf8').then(parseEntry, () => undefined);
+    const entry = await fs.promises.readFile(file, 'utf8').then(parseEntry, () => undefined);
     const age = entry ? this.#clock.now() - Date.parse(entry.sent_at) : Number.POSITIVE_INFINITY;
     if (entry && age < journalLifeMilliseconds) return entry;
-    await rm(file, { force: true }).catch(() => undefined);
+    await fs.promises.rm(file, { force: true }).catch(() => undefined);
     return undefined;
   }
 

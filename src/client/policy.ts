@@ -9,6 +9,7 @@ import { backoff, retryPolicy } from './backoff.ts';
 import { errorBody } from './error-body.ts';
 import { AnswerTooLargeError, OutcomeUnknownError, RateLimitedError, ServiceAnswerError, UnavailableError } from './errors.ts';
 import { header, resetWait, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
+import type { ServiceRequest } from './request.ts';
 import { hasUsableBody, isReplayed, readJson } from './response.ts';
 import type { Failure, Outcome, TransportResponse } from './transport.ts';
 
@@ -221,4 +222,15 @@ function redirectError(response: TransportResponse, { details, baseUrl }: Situat
       details: { status: response.status, ...details },
     },
   );
+}
+
+/** What an error tells programs about a request. */
+export function detailsOf(request: ServiceRequest, progress: Progress, outcome?: Outcome): ErrorDetails {
+  const requestId = outcome?.kind === 'response' ? header(outcome.response.headers, 'x-request-id') : undefined;
+  return {
+    method: request.method,
+    path: request.path,
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(progress.commandKey === undefined ? {} : { idempotency_key: progress.commandKey }),
+  };
 }

@@ -88,7 +88,8 @@ async function parseProject(file: string, text: string): Promise<ProjectSettings
   } catch (error) {
     const { message, line } = error as Error & { line?: number };
     const [reason = ''] = message.split('\n');
-    throw projectInvalid(`${file} is not valid TOML${line === undefined ? '' : ` (line ${line})`}: ${reason}`, example);
+    const position = line === undefined ? '' : ` (line ${line})`;
+    throw projectInvalid(`${file} is not valid TOML${position}: ${reason.replace('Invalid TOML document: ', '')}`, example);
   }
   const settings: ProjectSettings = {};
   for (const [key, value] of Object.entries(table)) {

@@ -25,9 +25,12 @@ import { isoTime } from './store/database/time.ts';
 import { openStorage } from './store/storage.ts';
 
 export type { BrowsePolicy } from './browser/chromium.ts';
+export { findChromium } from './browser/chromium.ts';
+export { requireBrowserLibrary } from './browser/library.ts';
 export type { ExecSetting } from './contained/containment.ts';
 export type { Shortfall } from './contained/shortfall.ts';
 export { trialShortfall } from './contained/trial.ts';
+export { ServiceError } from './errors.ts';
 export type { LogEntry, LogLevel } from './log.ts';
 export { logLevels } from './log.ts';
 export { parsePlan } from './plans/plan-file.ts';

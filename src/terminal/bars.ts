@@ -12,7 +12,7 @@ export interface Bar {
 
 /** On narrower terminals the bar is drawn on a line of its own. */
 const wideViewWidth = 60;
-const longestBar = 40;
+const maxBarColumns = 40;
 const gap = '  ';
 
 /** Share of the limit that is used, 0 or more; undefined without a limit. */
@@ -41,7 +41,7 @@ export async function renderBars(bars: readonly Bar[], view: View): Promise<stri
       })
       .join('');
   }
-  const barColumns = Math.min(longestBar, view.width - labels - usedWidth - leftWidth - 3 * gap.length);
+  const barColumns = Math.min(maxBarColumns, view.width - labels - usedWidth - leftWidth - 3 * gap.length);
   return rows
     .map((row) => {
       const cells = [

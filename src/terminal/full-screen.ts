@@ -93,7 +93,8 @@ export class FullScreen {
       const line = lines[row] ?? '';
       if (line === this.#shownLines[row]) continue;
       this.#shownLines[row] = line;
-      changes += `\u001b[${row + 1};1H${resolveMarkup(line)}\u001b[K`;
+      // Erased first: after a line that fills the width, terminals would erase its last character.
+      changes += `\u001b[${row + 1};1H\u001b[K${resolveMarkup(line)}`;
     }
     if (changes !== '') this.#write(`${beginUpdate}${changes}${endUpdate}`);
   }

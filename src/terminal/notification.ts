@@ -21,7 +21,7 @@ const escapeCharacter = '\u001b';
 const stringEnd = `${escapeCharacter}\\`;
 const title = 'aops';
 
-/** The longest text, in characters: notifications show one or two lines. */
+/** Maximum length of a text, in characters: notifications show one or two lines. */
 const maxLength = 140;
 
 /** Terminals by TERM_PROGRAM. VS Code shows OSC 99 since 1.110. */

@@ -5,14 +5,14 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 /** Beyond this a date is clearer than a number of days. */
-const longestRelative = 30 * day;
+const maxRelativeAge = 30 * day;
 
 /** `3m ago`, `in 2h`, `just now`; a date such as `2026-07-18` when it is more than 30 days in the past or future. */
 export function relativeTime(date: Date, now: number): string {
   const difference = now - date.getTime();
   const distance = Math.abs(difference);
   if (distance < 5 * second) return 'just now';
-  if (distance > longestRelative) return date.toISOString().slice(0, 10);
+  if (distance > maxRelativeAge) return date.toISOString().slice(0, 10);
   const amount = largestUnit(distance);
   return difference > 0 ? `${amount} ago` : `in ${amount}`;
 }

@@ -35,7 +35,15 @@ interface ParsedTemplate {
 
 /** @throws UsageError `template_failed`, also when it is rendered */
 export async function parseTemplate(template: string): Promise<ParsedTemplate> {
-  const { Liquid } = await import('liquidjs');
+  const [{ Liquid }, { templateErrorOf }] = await Promise.all([import('liquidjs'), import('../base/liquid.ts')]);
+  const templateFailed = (error: unknown): UsageError => {
+    const { message, position } = templateErrorOf(error as Error);
+    return new UsageError(
+      `--template, line ${position.line}, column ${position.column}: ${message}.`,
+      "Write it in Liquid, with the fields that -o json prints: '{{ id }} {{ status | upcase }}'.",
+      'template_failed',
+    );
+  };
   const engine = new Liquid({ strictFilters: true, ownPropertyOnly: true, templates: {}, outputEscape: textOf });
   for (const name of fileTags) delete engine.tags[name];
   try {
@@ -50,13 +58,6 @@ export async function parseTemplate(template: string): Promise<ParsedTemplate> {
     throw templateFailed(error);
   }
 }
-
-const templateFailed = (error: unknown): UsageError =>
-  new UsageError(
-    `--template: ${(error as Error).message}`,
-    "Write it in Liquid, with the fields that -o json prints: '{{ id }} {{ status | upcase }}'.",
-    'template_failed',
-  );
 
 /** The number of parts before the first one that is found. */
 function lengthUntil(path: readonly unknown[], isEnd: (segment: unknown) => boolean): number {

@@ -103,9 +103,12 @@ function breakable(word: string, width: number, widthOf: WidthOf): string[] {
   const pieces: string[] = [];
   let piece = '';
   let usedColumns = 0;
+  // Measuring a character takes longer than anything else here, and most occur many times.
+  const widths = new Map<string, number>();
   for (const part of parts(word)) {
     for (const { segment } of segments(part)) {
-      const segmentWidth = widthOf(segment);
+      const segmentWidth = widths.get(segment) ?? widthOf(segment);
+      widths.set(segment, segmentWidth);
       if (piece !== '' && usedColumns + segmentWidth > width) {
         pieces.push(piece);
         piece = '';

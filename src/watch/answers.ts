@@ -153,8 +153,8 @@ function asMap(value: unknown, location: string, hint: string): Record<string, u
   throw new UsageError(`${location} must be a map.`, hint);
 }
 
-/** The longest reason, in characters, that respondToHumanRequest accepts. */
-const longestReason = 2_000;
+/** Maximum length of a reason, in characters, that respondToHumanRequest accepts. */
+const maxReasonLength = 2_000;
 
 function asDecision(value: unknown, location: string): boolean | Decision {
   if (typeof value === 'boolean') return value;
@@ -167,8 +167,8 @@ function asDecision(value: unknown, location: string): boolean | Decision {
   if (reason === undefined) return { approved };
   const text = typeof reason === 'string' ? reason.trim() : '';
   const characters = [...text].length;
-  if (characters === 0 || characters > longestReason)
-    throw new UsageError(`${location}: \`reason\` must have 1 to ${longestReason} characters.`);
+  if (characters === 0 || characters > maxReasonLength)
+    throw new UsageError(`${location}: \`reason\` must have 1 to ${maxReasonLength} characters.`);
   return { approved, reason: text };
 }
 

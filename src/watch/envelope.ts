@@ -10,7 +10,7 @@ export interface Envelope {
   /** When it was observed, ISO 8601. */
   ts: string;
   data: object;
-  /** The token that resumes the stream after this event; null for a stream that cannot be resumed. */
+  /** The token that resumes the stream after this event; null for `webhooks listen`, which cannot be resumed. */
   resume: string | null;
 }
 
@@ -41,4 +41,32 @@ export class EventSequence {
     const { type, data } = body;
     return { v: 1, seq: this.#seq, type, ...subject, ts, data, resume: resume?.(this.#seq) ?? null } as Event;
   }
+}
+
+/** An event without its envelope, and the position after it. */
+export type Positioned<Body, Position> = Body & { position: Position };
+
+/**
+ * Puts events into their envelopes. Events without a position, such as waits for the rate limit, keep that of the event before.
+ * @param subject names what the events are about
+ * @param start the position before the first event
+ * @param tokenOf the token for a position and the number of an event
+ */
+export async function* enveloped<Event, Position>(
+  bodies: AsyncIterable<{ type: string; data: object; position?: Position }>,
+  { sequence, subject, start, tokenOf }: EnvelopeParts<Position>,
+): AsyncGenerator<Event, void, undefined> {
+  let position = start;
+  for await (const body of bodies) {
+    position = body.position ?? position;
+    const current = position;
+    yield sequence.next<Event>(body, subject, (seq) => tokenOf(current, seq));
+  }
+}
+
+interface EnvelopeParts<Position> {
+  sequence: EventSequence;
+  subject: object;
+  start: Position;
+  tokenOf: (position: Position, seq: number) => string;
 }

@@ -15,8 +15,8 @@ export interface PaceOptions {
   perMinute?: () => number;
   /** Requests in any minute, including those that catch up with existing data; unlimited by default. */
   maxPerMinute?: number;
-  /** The largest number of requests that a poll makes; 3 by default. */
-  largestPoll?: number;
+  /** Maximum number of requests of a poll; 3 by default. */
+  maxPollRequests?: number;
   /** Source of jitter, in [0, 1). */
   random?: () => number;
 }
@@ -25,13 +25,13 @@ const growthFactor = 1.4;
 const minute = 60_000;
 /** Requests in any minute while one thing is watched. */
 const usualRequests = 60;
-/** Requests that a poll of one thing makes at most. */
-const usualLargestPoll = 3;
-/** The part of them after which the pace is steady, so that a run that is always busy is not left alone for most of each minute. */
+/** Maximum number of requests of a poll of one thing. */
+const usualMaxPollRequests = 3;
+/** The share of the limit after which the pace is steady, so that a run that is always busy is not left alone for most of each minute. */
 const burstShare = 3 / 4;
 /** Polls that are possible in the rest of a minute after a burst, so that large polls do not stop for most of it either. */
 const pollsAfterBurst = 6;
-/** The part of them in the last minute below which a new burst may begin. */
+/** The share of the limit below which a new burst may begin. */
 const calmShare = 1 / 3;
 /** Pause from which on nothing has happened recently, in milliseconds. */
 const recentMilliseconds = 1_000;
@@ -45,7 +45,7 @@ export class Pace {
   readonly #random: () => number;
   readonly #perMinute: () => number;
   readonly #maxPerMinute: number;
-  readonly #largestPoll: number;
+  readonly #maxPollRequests: number;
   #interval: number;
   #hurryController = new AbortController();
   /** When the requests of the last minute were made, in steady time, without those that caught up with existing data. */
@@ -64,7 +64,7 @@ export class Pace {
       maximum = 3_000,
       perMinute = () => usualRequests,
       maxPerMinute = Number.POSITIVE_INFINITY,
-      largestPoll = usualLargestPoll,
+      maxPollRequests = usualMaxPollRequests,
       random = Math.random,
     }: PaceOptions = {},
   ) {
@@ -74,7 +74,7 @@ export class Pace {
     this.#random = random;
     this.#perMinute = perMinute;
     this.#maxPerMinute = maxPerMinute;
-    this.#largestPoll = largestPoll;
+    this.#maxPollRequests = maxPollRequests;
     this.#interval = minimum;
   }
 
@@ -139,7 +139,7 @@ export class Pace {
       this.#interval = this.#minimum;
       // Large polls that follow one another without a pause would use up the minute, and then nothing would be read for most of it.
       const remaining = pauseEnd - steadyTime(this.#clock);
-      if (this.#largestPoll > usualLargestPoll && remaining > 0) await this.#clock.sleep(remaining, signal);
+      if (this.#maxPollRequests > usualMaxPollRequests && remaining > 0) await this.#clock.sleep(remaining, signal);
     }
   }
 
@@ -156,15 +156,15 @@ export class Pace {
   /** The pause that spreads the requests over the minute before its limit is reached, in milliseconds. */
   #requestPause(): number {
     const now = steadyTime(this.#clock);
-    // Polls of one thing make one request or few, polls of a list one for each page.
-    const polled = this.#largestPoll > usualLargestPoll ? Math.max(1, this.#pollRequests) : 1;
+    // A poll of one thing makes one request or a few; a poll of a list makes one for each page.
+    const polled = this.#maxPollRequests > usualMaxPollRequests ? Math.max(1, this.#pollRequests) : 1;
     this.#pollRequests = 0;
     this.#forgetOldRequests();
     const perMinute = this.#perMinute();
     const requests = perMinute < this.#maxPerMinute ? this.#requests : this.#allRequests;
     const { length } = requests;
     // The next poll should not have to wait for the limit, however many requests it makes.
-    const maxRequests = perMinute - Math.min(this.#largestPoll, Math.floor(perMinute / 4));
+    const maxRequests = perMinute - Math.min(this.#maxPollRequests, Math.floor(perMinute / 4));
     if (length >= Math.min(perMinute * burstShare, maxRequests - pollsAfterBurst * polled)) this.#isSteady = true;
     else if (length < perMinute * calmShare) this.#isSteady = false;
     if (!this.#isSteady) return 0;

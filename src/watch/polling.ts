@@ -86,9 +86,9 @@ export const callAtPace =
  */
 export function retryThroughOutages<Result>(
   poll: () => Promise<Result>,
-  { clock, signal, onOutage }: Pick<WatchOptions, 'clock' | 'signal' | 'onOutage'>,
+  { clock, signal, onOutage, waitsIndefinitely }: Pick<WatchOptions, 'clock' | 'signal' | 'onOutage' | 'waitsIndefinitely'>,
 ): () => Promise<Result> {
-  const outages = new OutageTracker(clock, onOutage);
+  const outages = new OutageTracker(clock, onOutage, waitsIndefinitely);
   return async () => {
     const pace = new Pace(clock);
     for (;;) {

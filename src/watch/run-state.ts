@@ -6,7 +6,7 @@ import { type RunPosition, runStart } from './resume/run-position.ts';
 import { isFinal } from './run-status.ts';
 
 /** In characters. */
-const longestEventId = 500;
+const maxEventIdLength = 500;
 
 export class RunState {
   status: string | null;
@@ -88,7 +88,7 @@ export class RunState {
   *event({ id, type, data }: StreamEvent): Generator<RunEventBody, void, undefined> {
     const body = JSON.parse(data) as never;
     // Tokens contain the ID. A stream with excessive IDs is read from its beginning when it is resumed.
-    if (id !== '' && id.length <= longestEventId) this.#lastEventId = id;
+    if (id !== '' && id.length <= maxEventIdLength) this.#lastEventId = id;
     switch (type) {
       case 'message': {
         const { message } = requireMember(body as { message: RunMessage }, 'message');

@@ -21,7 +21,7 @@ export interface StreamedOptions<Body> {
 
 /** Pauses between attempts, in milliseconds. */
 const firstPause = 1_000;
-const longestPause = 30_000;
+const maxPause = 30_000;
 
 export class RetryingStream<Body> {
   readonly #options: StreamedOptions<Body>;
@@ -74,7 +74,7 @@ export class RetryingStream<Body> {
 
   #pause(requestedPause = 0): void {
     const { clock, random = Math.random } = this.#options;
-    const pause = Math.max(requestedPause, Math.min(longestPause, firstPause * 2 ** this.#failures));
+    const pause = Math.max(requestedPause, Math.min(maxPause, firstPause * 2 ** this.#failures));
     this.#failures += 1;
     // Many clients may have lost their streams at the same moment.
     this.#dueAt = steadyTime(clock) + pause * (1 + random() / 2);

@@ -4,9 +4,11 @@
  */
 import type { Client } from '../client/client.ts';
 import type { BuilderRun, BuilderRunProgress, HumanRequest } from '../interface/types.ts';
-import { type Enveloped, EventSequence } from './envelope.ts';
+import { type Enveloped, EventSequence, enveloped, type Positioned } from './envelope.ts';
 import type { WaitingBody } from './events.ts';
 import { type Call, pollEvents, type WatchOptions } from './polling.ts';
+import type { BuilderRunPoint } from './resume/points.ts';
+import { encodeToken } from './resume/token.ts';
 
 interface Payloads {
   'builder_run.status': { status: string; previous: string | null };
@@ -20,7 +22,7 @@ interface Payloads {
   'builder_run.finished': { builder_run: BuilderRun | BuilderRunProgress };
 }
 
-export type BuilderRunEvent = Enveloped<Payloads, { builder_run_id: string }, null>;
+export type BuilderRunEvent = Enveloped<Payloads, { builder_run_id: string }, string>;
 
 type Body = { [Type in keyof Payloads]: { type: Type; data: Payloads[Type] } }[keyof Payloads];
 
@@ -30,34 +32,70 @@ export interface BuilderRunIds {
   builderRunId: string;
 }
 
-interface State {
-  status: string | null;
-  phase: string | null;
-  questionId: string | undefined;
+/** How far the events of a builder run were reported. */
+export type BuilderRunPosition = Pick<BuilderRunPoint, 'status' | 'phase' | 'questionId' | 'isReported'>;
+
+export interface BuilderRunStart {
+  /** The number of the last event before it. */
+  seq: number;
+  position: BuilderRunPosition;
 }
+
+export const builderRunStart: BuilderRunStart = {
+  seq: 0,
+  position: { status: null, phase: null, questionId: undefined, isReported: false },
+};
+
+export const builderRunToken = ({ buildId, builderRunId }: BuilderRunIds, position: BuilderRunPosition, seq: number): string =>
+  encodeToken({ ...position, stream: 'builder_run', seq, buildId, builderRunId });
 
 /**
  * Yields events. Ends after `builder_run.proposed` or `builder_run.finished`.
+ * @param start where to begin; by default with the first event
  * @throws whatever the client throws, and the signal's reason
  */
 export async function* watchBuilderRun(
   client: Client,
   ids: BuilderRunIds,
   options: WatchOptions,
+  { seq, position }: BuilderRunStart = builderRunStart,
 ): AsyncGenerator<BuilderRunEvent, void, undefined> {
-  const state: State = { status: null, phase: null, questionId: undefined };
-  const sequence = new EventSequence(options.clock);
-  for await (const body of pollEvents(client, options, (call) => poll(call, ids, state))) {
-    yield sequence.next<BuilderRunEvent>(body, { builder_run_id: ids.builderRunId });
-    if (body.type === 'builder_run.proposed' || body.type === 'builder_run.finished') return;
+  const state = new State(position);
+  const events = enveloped<BuilderRunEvent, BuilderRunPosition>(
+    pollEvents(client, options, (call) => poll(call, ids, state)),
+    {
+      sequence: new EventSequence(options.clock, seq),
+      subject: { builder_run_id: ids.builderRunId },
+      start: position,
+      tokenOf: (current, number) => builderRunToken(ids, current, number),
+    },
+  );
+  for await (const event of events) {
+    yield event;
+    if (event.type === 'builder_run.proposed' || event.type === 'builder_run.finished') return;
   }
 }
 
-async function* poll(call: Call, ids: BuilderRunIds, state: State): AsyncGenerator<Body, void, undefined> {
+class State {
+  position: BuilderRunPosition;
+
+  constructor(position: BuilderRunPosition) {
+    this.position = position;
+  }
+
+  /** An event, and the position that follows from it. */
+  after(change: Partial<BuilderRunPosition>, body: Body): Positioned<Body, BuilderRunPosition> {
+    this.position = { ...this.position, ...change };
+    return { ...body, position: this.position };
+  }
+}
+
+async function* poll(call: Call, ids: BuilderRunIds, state: State): AsyncGenerator<Positioned<Body, BuilderRunPosition>, void, undefined> {
   const progress = await call('getBuilderRunStatus', { params: { builder_run_id: ids.builderRunId } });
   const { phase } = progress;
-  if (typeof phase === 'string' && phase !== state.phase) yield { type: 'builder_run.phase', data: { phase } };
-  state.phase = phase;
+  if (typeof phase === 'string' && phase !== state.position.phase)
+    yield state.after({ phase }, { type: 'builder_run.phase', data: { phase } });
+  else if (phase == null) state.position = { ...state.position, phase: null };
   const isRunning = progress.status === 'running';
   // Unless it is working, the builder run itself contains all details.
   const run = isRunning ? undefined : await call('getLatestBuilderRun', { params: { build_id: ids.buildId } });
@@ -65,22 +103,23 @@ async function* poll(call: Call, ids: BuilderRunIds, state: State): AsyncGenerat
   const questions = ownRun && questionsOf(ownRun);
   // It was read later, and its status may have changed since.
   const status = ownRun?.status ?? progress.status;
-  if (state.questionId !== undefined && state.questionId !== questions?.id) {
+  const { questionId, status: previous } = state.position;
+  if (questionId !== undefined && questionId !== questions?.id) {
     // The questions of a discarded builder run were not answered.
-    if (status !== 'cancelled') yield { type: 'builder_run.answered', data: { request_id: state.questionId } };
-    state.questionId = undefined;
+    if (status === 'cancelled') state.position = { ...state.position, questionId: undefined };
+    else yield state.after({ questionId: undefined }, { type: 'builder_run.answered', data: { request_id: questionId } });
   }
-  if (status !== state.status) yield { type: 'builder_run.status', data: { status, previous: state.status } };
-  state.status = status;
-  if (questions && questions.id !== state.questionId) {
-    yield { type: 'builder_run.asking', data: { questions } };
-    state.questionId = questions.id;
-  }
-  if (ownRun?.status === 'waiting_for_approve') yield { type: 'builder_run.proposed', data: { builder_run: ownRun } };
-  else if (isEnded(status)) yield { type: 'builder_run.finished', data: { builder_run: ownRun ?? progress } };
+  if (status !== previous) yield state.after({ status, isReported: false }, { type: 'builder_run.status', data: { status, previous } });
+  if (questions && questions.id !== state.position.questionId)
+    yield state.after({ questionId: questions.id }, { type: 'builder_run.asking', data: { questions } });
+  if (ownRun?.status === 'waiting_for_approve')
+    yield state.after({ isReported: true }, { type: 'builder_run.proposed', data: { builder_run: ownRun } });
+  else if (isEnded(status))
+    yield state.after({ isReported: true }, { type: 'builder_run.finished', data: { builder_run: ownRun ?? progress } });
 }
 
-const isEnded = (status: string): boolean => status === 'completed' || status === 'failed' || status === 'cancelled';
+/** Whether a builder run with this status can do nothing any more. */
+export const isEnded = (status: string): boolean => status === 'completed' || status === 'failed' || status === 'cancelled';
 
 /** The pending questions of a builder run as a human request; undefined when there are none, or their form is unknown. */
 export function questionsOf(run: BuilderRun): HumanRequest | undefined {

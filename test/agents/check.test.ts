@@ -9,7 +9,7 @@ import { config } from '../service/helpers/service.ts';
 import { needsContainment } from '../support/contained.ts';
 import { describeNeeding } from '../support/requirements.ts';
 import { afterTest } from '../support/temporary.ts';
-import { type InstalledAgent, modelAgents, modelKey } from './installed.ts';
+import { definitionOf, type InstalledAgent, modelAgents, modelKey } from './installed.ts';
 import { ModelServer, steps } from './model-server.ts';
 
 /** Agents load hundreds of megabytes when they start, which takes long on a busy machine; in milliseconds. */
@@ -20,7 +20,7 @@ const limits = { checkStart: 100_000, checkTurn: 100_000 };
 async function check(machine: AgentMachine, agent: InstalledAgent): Promise<AgentCheck> {
   const model = await ModelServer.start(steps({ write: 'aops-check.txt', content: 'aops\n' }, { say: 'I was not allowed to.' }));
   afterTest(() => model.close());
-  const definition = { version: 1, command: agent.command, environment: agent.environment(model.url), network: [new URL(model.url).host] };
+  const definition = { version: 1, ...definitionOf(agent, model.url) };
   const body = { config: config(JSON.stringify(definition), 'acp'), turn: true };
   const report = await machine.api.ok('checkAgent', { params: { teamId: machine.api.service.teamId }, body });
   const sandboxes = path.join(machine.dataDirectory, 'sandboxes');

@@ -20,6 +20,8 @@ export interface InstalledAgent {
   command: readonly [program: string, ...args: string[]];
   /** The environment in addition to PATH and HOME. @param model the URL of the model server */
   environment(model: string): Record<string, string>;
+  /** Files in addition to its program that it reads. */
+  files?: readonly string[];
   /** The authentication method that has to be selected before the first session, if any. */
   authentication?: string;
   /** The session mode in which it requires permission for everything that can do harm; undefined if it has no modes. */
@@ -31,6 +33,13 @@ export interface InstalledAgent {
   /** Makes it possible to continue the session immediately after the agent was killed, if it is not possible anyway. */
   letContinue?(home: string, sessionId: string): Promise<void>;
 }
+
+/** The definition of such an agent for a service, without its version. @param model the URL of the model server */
+export const definitionOf = ({ command, environment, files = [] }: InstalledAgent, model: string) => ({
+  ...{ command, files },
+  environment: environment(model),
+  network: [new URL(model).host],
+});
 
 /** The file of a session: the one in the folder whose name ends like this. */
 async function sessionFile(folder: string, end: string): Promise<string | undefined> {
@@ -113,21 +122,35 @@ export const gemini: InstalledAgent = {
 /** Its usual package would install the programs for two kinds of processors, and a launcher that needs an install script. */
 const openCodeProgram = 'opencode-linux-x64/bin/opencode';
 
-export const opencode = registeredAgent('opencode', openCodeProgram, (model) => ({
-  OPENCODE_CONFIG_CONTENT: JSON.stringify({
-    autoupdate: false,
-    share: 'disabled',
-    model: 'loopback/test',
-    small_model: 'loopback/test',
-    provider: {
-      loopback: {
-        npm: '@ai-sdk/openai-compatible',
-        options: { baseURL: `${model}/v1`, apiKey: modelKey },
-        models: { test: { tool_call: true } },
+/**
+ * Options of its JavaScript engine. Its processes end long before it would pay off to collect garbage or to optimise code, which takes a
+ * quarter of the CPU time of their start.
+ */
+const shortLived = { BUN_JSC_useGC: '0', BUN_JSC_useFTLJIT: '0' };
+
+/** A catalogue of models without entries: opencode needs a second of CPU time for each session to process its own. */
+const noModels = path.join(import.meta.dirname, 'no-models.json');
+
+export const opencode: InstalledAgent = {
+  ...registeredAgent('opencode', openCodeProgram, (model) => ({
+    ...shortLived,
+    OPENCODE_MODELS_PATH: noModels,
+    OPENCODE_CONFIG_CONTENT: JSON.stringify({
+      autoupdate: false,
+      share: 'disabled',
+      model: 'loopback/test',
+      small_model: 'loopback/test',
+      provider: {
+        loopback: {
+          npm: '@ai-sdk/openai-compatible',
+          options: { baseURL: `${model}/v1`, apiKey: modelKey },
+          models: { test: { tool_call: true } },
+        },
       },
-    },
-  }),
-}));
+    }),
+  })),
+  files: [noModels],
+};
 
 /** The folders with the programs of these agents, by the names in the registry. */
 export const programFolders: readonly string[] = [path.join(modules, path.dirname(openCodeProgram)), path.join(modules, '.bin')];

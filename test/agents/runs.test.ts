@@ -6,7 +6,7 @@ import { AgentMachine } from '../service/helpers/agent-machine.ts';
 import { needsContainment } from '../support/contained.ts';
 import { describeNeeding } from '../support/requirements.ts';
 import { afterTest } from '../support/temporary.ts';
-import { type InstalledAgent, modelAgents } from './installed.ts';
+import { definitionOf, type InstalledAgent, modelAgents } from './installed.ts';
 import { ModelServer, steps } from './model-server.ts';
 
 /** Agents load hundreds of megabytes when they start, which takes long on a busy machine; in milliseconds. */
@@ -16,8 +16,7 @@ const startLimit = 240_000;
 async function writing(agent: InstalledAgent) {
   const model = await ModelServer.start(steps({ write: 'hello.txt', content: 'Hello\nworld\n' }, { say: 'I wrote the file.' }));
   afterTest(() => model.close());
-  const { command } = agent;
-  return { command, environment: agent.environment(model.url), network: [new URL(model.url).host] };
+  return definitionOf(agent, model.url);
 }
 
 for (const agent of modelAgents) {

@@ -6,7 +6,7 @@ import { AgentMachine, processesIn } from '../service/helpers/agent-machine.ts';
 import { needsContainment } from '../support/contained.ts';
 import { describeNeeding } from '../support/requirements.ts';
 import { afterTest } from '../support/temporary.ts';
-import { type InstalledAgent, modelAgents } from './installed.ts';
+import { definitionOf, type InstalledAgent, modelAgents } from './installed.ts';
 import { ModelServer, type Script } from './model-server.ts';
 
 /** Agents load hundreds of megabytes when they start, which takes long on a busy machine; in milliseconds. */
@@ -29,8 +29,7 @@ async function started(agent: InstalledAgent, exec: ExecLevel) {
   const model = await ModelServer.start(remembering);
   afterTest(() => model.close());
   const machine = await AgentMachine.start({ exec, agents: { allow: ['loopback'] } });
-  const definition = { command: agent.command, environment: agent.environment(model.url), network: [new URL(model.url).host] };
-  const run = await machine.run(definition, 'Remember that Acme pays late.');
+  const run = await machine.run(definitionOf(agent, model.url), 'Remember that Acme pays late.');
   const memory = () => machine.api.call('getAgentMemoryFile', { params: { agent_id: run.agent_id as string, path: 'notes.md' } });
   return { machine, run, memory };
 }

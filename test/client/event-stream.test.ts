@@ -41,6 +41,8 @@ describe('an event stream', () => {
     const parser = new EventStreamParser(limit);
     parser.push(Buffer.from('retry: 1500\nretry: soon\n\n'));
     expect(parser.retry).toBe(1_500);
+    parser.push(Buffer.from('unknown: 7\n\n'));
+    expect(parser.retry).toBe(1_500);
   });
 
   it('can end without its last empty line, even within a line', () => {
@@ -63,9 +65,18 @@ describe('an event stream', () => {
     );
   });
 
+  it('is parsed the same with empty chunks', () => {
+    const parser = new EventStreamParser(limit);
+    const events = ['data: a\r', '', '\ndata: b\n', '', '\n'].flatMap((text) => parser.push(Buffer.from(text)));
+    expect(events.map(({ data }) => data)).toEqual(['a\nb']);
+  });
+
   it('rejects events that exceed the size limit', () => {
     expect(datas(`data: ${'x'.repeat(900)}\n\ndata: ${'y'.repeat(900)}\n\n`)).toHaveLength(2);
     for (const text of [`data: ${'x'.repeat(limit)}`, `data: ${'x'.repeat(600)}\ndata: ${'x'.repeat(600)}\n`])
       expect(() => read(text)).toThrow('an event of the answer is larger than');
+    expect(() => new EventStreamParser(limit).push(Buffer.alloc(limit, 'x'))).not.toThrow();
+    expect(() => new EventStreamParser(limit).push(Buffer.alloc(limit + 1, 'x'))).toThrow();
+    expect(() => new EventStreamParser(2_097_152).push(Buffer.alloc(2_097_153, 'x'))).toThrow('larger than 2 MiB');
   });
 });

@@ -14,7 +14,7 @@ const keys = { key: 'mine.2', commandKey: 'mine' };
 const change: ServiceRequest = { method: 'POST', path: '/v2/runs', headers: {}, mutates: true };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
 const creation = json(201, { run: {} });
-const largestBody = 1024 * 1024;
+const maxBodyBytes = 1024 * 1024;
 
 let folder: string;
 let clock: ManualClock;
@@ -77,9 +77,9 @@ describe('an entry', () => {
   });
 
   it('is not stored when its body is large', async () => {
-    expect(await journal.open({ ...change, body: Buffer.alloc(largestBody + 1) }, keys, url)).toBe(false);
+    expect(await journal.open({ ...change, body: Buffer.alloc(maxBodyBytes + 1) }, keys, url)).toBe(false);
     expect(await storedKeys()).toEqual([]);
-    expect(await journal.open({ ...change, body: Buffer.alloc(largestBody) }, keys, url)).toBe(true);
+    expect(await journal.open({ ...change, body: Buffer.alloc(maxBodyBytes) }, keys, url)).toBe(true);
     expect(await storedKeys()).toEqual(['mine.2']);
   });
 

@@ -48,7 +48,7 @@ describe('an alias', () => {
     await set('b', 'a --fields key');
     expect((await cli(['b', '-o', 'csv'])).stdout).toMatch(/^key\r\n/);
     await set('a', 'b', '--clobber');
-    expect(await cli(['a'])).toMatchObject({ code: 2, stderr: expect.stringContaining('leads back to itself') });
+    expect(await cli(['a'])).toMatchObject({ code: 2, stderr: expect.stringContaining('refers to itself') });
   });
 
   it('is changed only with --clobber, and can be deleted', async () => {
@@ -67,7 +67,7 @@ describe('an alias', () => {
   it.each([
     ['the name of a command', ['runs', 'config list'], 'is a command of aops'],
     ['the other name of a command', ['help', 'config list'], 'is a command of aops'],
-    ['an invalid name', ['a b', 'config list'], 'The name of an alias'],
+    ['an invalid name', ['a b', 'config list'], 'is not a valid name for an alias'],
     ['an unknown command', ['a', 'confg list'], '"confg" is not a command'],
     ['the word aops', ['a', 'aops config list'], 'starts without aops'],
     ['itself', ['a', 'a list'], '"a" is not a command'],

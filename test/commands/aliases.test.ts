@@ -99,7 +99,7 @@ describe('the aliases of flags', () => {
 
   it('are named in help', async () => {
     const help = (await runCli(['runs', 'start', '--help'], { env })).stdout;
-    expect(help.replaceAll(/\s+/g, ' ')).toContain('--watch Watch the run to its end (alias: --follow)');
+    expect(help.replaceAll(/\s+/g, ' ')).toContain('--watch Watch the run until it ends (alias: --follow)');
     expect(help).not.toMatch(/^ +--follow/m);
   });
 });

@@ -47,6 +47,36 @@ describe('artifacts', () => {
     expect(events.filter(({ type }) => type === 'artifact.message')).toMatchObject([{ data: { message: { role: 'assistant' } } }]);
   });
 
+  it('are watched again after any event, from a token or where aops stopped', async () => {
+    const events = (await artifacts('create', 'runs; usage', '--watch', '-o', 'ndjson')).lines<ArtifactEvent>();
+    const id = events[0]?.artifact_id as string;
+    const watch = (resume: string) => artifacts('watch', id, '-o', 'ndjson', '--resume', resume);
+    const messagesOf = (list: readonly ArtifactEvent[]) => list.flatMap(({ data }) => ('message' in data ? [data.message] : []));
+    for (const [index, { seq, resume }] of events.entries()) {
+      const result = await watch(resume);
+      const rest = result.stdout === '' ? [] : result.lines<ArtifactEvent>();
+      expect([index, result.code]).toEqual([index, 0]);
+      expect(messagesOf(rest)).toEqual(messagesOf(events.slice(index + 1)));
+      expect(rest.map((event) => event.seq)).toEqual(rest.map((_, place) => seq + 1 + place));
+      expect(rest.at(-1)?.type).toBe(index + 1 < events.length ? 'artifact.finished' : undefined);
+    }
+    const first = (await watch('auto')).lines<ArtifactEvent>();
+    expect(messagesOf(first)).toEqual(messagesOf(events));
+    expect(first.at(-1)?.type).toBe('artifact.finished');
+    expect((await watch('auto')).stdout).toBe('');
+    await artifacts('send', id, 'remove usage', '--watch');
+    const continued = (await watch('auto')).lines<ArtifactEvent>();
+    expect(continued.map(({ seq }) => seq)).toEqual(continued.map((_, index) => first.length + 1 + index));
+    expect(continued[0]).toMatchObject({ data: { message: { content: 'remove usage' } } });
+    expect(continued.at(-1)?.type).toBe('artifact.finished');
+    const other = (await artifacts('create', 'runs', '-o', 'id')).stdout.trim();
+    const foreign = await artifacts('watch', other, '-o', 'ndjson', '--resume', events[0]?.resume as string);
+    expect(foreign.code).toBe(2);
+    expect(foreign.stderr).toContain(`The resume token belongs to artifact ${id}, not to artifact ${other}.`);
+    const run = await artifacts('watch', id, '--resume', 'r1AQMBAJ6j1V4x60tVmZa2eItdQQgPFgEA');
+    expect(run.stderr).toContain('This is not a resume token, or a part of it is missing.');
+  });
+
   it('can be created without waiting and read later', async () => {
     const createdArtifact = (await artifacts('create', 'runs', '--json')).json<Artifact & Record<string, unknown>>();
     expect(createdArtifact).toMatchObject({ html_code_present: expect.any(Boolean), visibility: 'private' });

@@ -68,7 +68,7 @@ describe('runs start --from', () => {
     await service.file(file, 'number,vendor\n7001,Acme\n7003,Beta\n');
     const changed = await service.cli(argv);
     expect(changed).toMatchObject({ code: 2, stdout: '' });
-    expect(changed.stderr).toContain('was made before the file changed');
+    expect(changed.stderr).toContain('used a different version of the file');
     expect(changed.stderr).toContain('To start runs for new rows, put them into a new file.');
     expect(await runsOf(ownAgent)).toHaveLength(2);
   });
@@ -231,7 +231,7 @@ describe('runs start --from', () => {
       },
     });
     expect(first.code).toBe(130);
-    expect(first.stderr).toContain('Stopping once the requests in progress are answered.');
+    expect(first.stderr).toContain('Stopping after the requests in progress.');
     expect(first.stderr).toMatch(/Started \d+ of 60 runs\. Run the same command again to continue\.\n$/);
     // Every run that exists was printed: nothing is left open.
     const ids = first.stdout.trimEnd().split('\n');

@@ -101,7 +101,7 @@ describe('cases create --from', () => {
     await service.file('invoices.csv', 'Subject\nnew\n');
     expect((await service.cli(argv)).stderr).toContain('has no column "Vendor"');
     const changeResult = await service.cli(['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title']);
-    expect(changeResult.stderr).toContain('was made before the file changed');
+    expect(changeResult.stderr).toContain('used a different version of the file');
     expect(await cases(otherQueue.id)).toHaveLength(0);
   });
 

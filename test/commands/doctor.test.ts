@@ -224,3 +224,17 @@ it('reports the version of git, and warns without git', async () => {
   const old = checksOf(await service.cli(['doctor', '--offline', '--json'], { env: { PATH: bin } })).git;
   expect(old).toMatchObject({ status: 'warn', detail: '2.34.1 is too old for repositories at URLs' });
 });
+
+it('reports the browser that runs can use, and warns without one', async () => {
+  const bin = await temporaryFolder();
+  const chromium = path.join(bin, 'chromium');
+  await writeFile(chromium, '#!/bin/sh\n', { mode: 0o700 });
+  const found = checksOf(await service.cli(['doctor', '--offline', '--json'], { env: { PATH: bin } })).browser;
+  expect(found).toMatchObject({ status: 'ok', detail: chromium });
+  const missing = checksOf(await service.cli(['doctor', '--offline', '--json'], { env: { AOPS_CHROMIUM: `${chromium}-2` } })).browser;
+  expect(missing).toMatchObject({
+    status: 'warn',
+    detail: 'not available for runs',
+    hint: expect.stringContaining(`${chromium}-2 from AOPS_CHROMIUM or --chromium does not exist`),
+  });
+});

@@ -9,6 +9,7 @@ import { followArtifact } from '../../src/commands/artifacts/follow.ts';
 import { followBuilderRun } from '../../src/commands/revisions/follow.ts';
 import { followRun, resultOf } from '../../src/commands/runs/follow.ts';
 import type { HumanRequest, RunMessage } from '../../src/interface/types.ts';
+import { artifactStart } from '../../src/watch/watch-artifact.ts';
 import { type FakeTty, fastClock, watchingContext } from '../support/fake-tty.ts';
 import { expectHarmless, expectNoFakeHint, hostileText } from '../support/hostile-text.ts';
 import { fakeTerminal } from '../terminal/fake-streams.ts';
@@ -141,7 +142,7 @@ describe.each(kinds)('watching with --on-request $onRequest, on a terminal: $tty
         listAnswer(text, questionMessage, { ...text, id: 'm3' }),
       ],
     });
-    expectHarmless(await output(kind, client, (context) => followArtifact(context, id, undefined, options)));
+    expectHarmless(await output(kind, client, (context) => followArtifact(context, id, artifactStart(undefined), options)));
   });
 
   it.each([0, 1, 2])('shows a builder run with hostile question %i as harmless text', async (index) => {

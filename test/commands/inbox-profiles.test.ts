@@ -1,11 +1,16 @@
 /** `aops inbox --all-profiles`: requests of several services and teams in one list. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import process from 'node:process';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { pendingRequests } from '../../src/cli/following/pending.ts';
+import { pendingRequests } from '../../src/cli/following/pending-requests.ts';
 import { defineCommand } from '../../src/cli/kit/command.ts';
+import type { Context } from '../../src/cli/kit/context.ts';
 import type { Access } from '../../src/commands/inbox/all-profiles.ts';
 import { AllProfiles } from '../../src/commands/inbox/all-profiles.ts';
+import type { InboxEvent } from '../../src/commands/inbox/events.ts';
+import { InboxSession } from '../../src/commands/inbox/inbox-session.ts';
+import { prompting } from '../support/open-prompts.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv, startTestService, type TestService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -18,13 +23,21 @@ beforeAll(async () => {
   await second.waiting('- approve: { id: ok, title: "Ship?" }');
 });
 
+interface Settings {
+  signedOut: boolean;
+  /** By the name of their profile. */
+  services?: Record<string, TestService>;
+}
+
 /** A machine with a profile for each service, another one for the first service, and optionally one that is not signed in. */
-async function machine({ signedOut }: { signedOut: boolean }): Promise<Record<string, string>> {
+async function machine({
+  signedOut,
+  services: own = { again: first, one: first, two: second },
+}: Settings): Promise<Record<string, string>> {
   const env = folderEnv(await temporaryFolder());
-  const services = { again: first, one: first, two: second };
-  const entries = Object.entries(services).map(([name, { service }]) => [name, { base_url: service.url, team_id: service.teamId }]);
+  const entries = Object.entries(own).map(([name, { service }]) => [name, { base_url: service.url, team_id: service.teamId }]);
   const profiles = { ...Object.fromEntries(entries), ...(signedOut ? { old: { base_url: 'https://old.example', team_id: 't' } } : {}) };
-  const credentials = Object.entries(services).map(([name, { service }]) => [
+  const credentials = Object.entries(own).map(([name, { service }]) => [
     name,
     { type: 'token', token: service.token, origin: service.url },
   ]);
@@ -56,7 +69,7 @@ describe('inbox --all-profiles', () => {
     const listed = await inbox(await machine({ signedOut: true }), '--template', '{{ title }}');
     expect(listed).toMatchObject({ code: 4, stdout: 'Pay?\nShip?\n' });
     expect(listed.stderr).toContain('Profile "old": You are not signed in.\n');
-    expect(listed.stderr).toContain('error: 1 profile of 4 could not be read.\n');
+    expect(listed.stderr).toContain('error: 1 of 4 profiles could not be read.\n');
   });
 
   it('applies the filters in each profile', async () => {
@@ -66,17 +79,18 @@ describe('inbox --all-profiles', () => {
   });
 
   it.each([
-    ['--watch'],
-    ['--notify'],
-    ['--exec', 'true'],
-    ['--watch', '--notify', '-o', 'json'],
-    ['--run', '1'],
-    ['--profile', 'one'],
-    ['--team', 'x'],
-    ['--base-url', 'https://x.example'],
-  ])('cannot be combined with %s', async (...flags) => {
-    const refusal = await inbox(await machine({ signedOut: false }), ...flags);
-    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`--all-profiles and ${flags[0]}`) });
+    ['--run', '1', 'a run belongs to one team'],
+    ['--profile', 'one', 'all profiles are read'],
+    ['--team', 'x', 'each profile has its own team'],
+    ['--base-url', 'https://x.example', 'each profile has its own service'],
+    ['--resume', 'auto', 'each profile has its own position'],
+  ])('cannot be combined with %s', async (flag, value, reason) => {
+    const refusal = await inbox(await machine({ signedOut: false }), flag, value);
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: `error: --all-profiles and ${flag} cannot be combined: ${reason}.\n` });
+  });
+
+  it('requires --watch for --notify and --exec', async () => {
+    expect(await inbox(await machine({ signedOut: false }), '--exec', 'true')).toMatchObject({ code: 2, stdout: '' });
   });
 
   it('needs a profile', async () => {
@@ -86,6 +100,87 @@ describe('inbox --all-profiles', () => {
     });
   });
 
+  it('needs a profile to watch', async () => {
+    expect(await inbox(folderEnv(await temporaryFolder()), '--watch')).toMatchObject({ code: 4, stdout: '' });
+  });
+
+  it('watches each request once, with its profile, while other profiles fail', async () => {
+    const env = await machine({ signedOut: true });
+    let interrupt = (): void => undefined;
+    let stage = 0;
+    let third: Promise<string> | undefined;
+    const watched = await runCli(['inbox', '--all-profiles', '--watch', '-o', 'ndjson'], {
+      env,
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (stdout) => {
+        const lines = stdout.split('\n').length - 1;
+        if (lines === 2 && stage === 0) {
+          stage = 1;
+          third = second.run('- approve: { id: ok, title: "Third?" }');
+        }
+        if (lines === 3 && stage === 1) {
+          stage = 2;
+          const { run_id } = JSON.parse(stdout.split('\n')[2] ?? '') as InboxEvent;
+          void second.api('POST', `/runs/${run_id}/stop`);
+        }
+        if (lines === 4) interrupt();
+      },
+    });
+    expect(watched.code).toBe(130);
+    expect(watched.stderr).toContain('Profile "old": You are not signed in. It is no longer watched.\n');
+    const events = watched.lines<InboxEvent>();
+    expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    const facts = events.map(({ type, data }) =>
+      'human_request' in data ? [type, data.human_request.profile, data.human_request.title] : [type, data.profile, data.title],
+    );
+    expect(facts.slice(0, 2).sort()).toEqual([
+      ['human_request.pending', 'one', 'Pay?'],
+      ['human_request.pending', 'two', 'Ship?'],
+    ]);
+    expect(facts.slice(2)).toEqual([
+      ['human_request.pending', 'two', 'Third?'],
+      ['human_request.resolved', 'two', 'Third?'],
+    ]);
+    expect(events[3]?.run_id).toBe(await third);
+  });
+
+  it('ends when no profile can be watched any more', async () => {
+    const env = await machine({ signedOut: false });
+    const watched = await inbox(env, '--watch', '--agent', 'nobody');
+    expect(watched).toMatchObject({ code: 3, stdout: '' });
+    expect(watched.stderr.match(/There is no agent .*It is no longer watched\./g)).toHaveLength(3);
+    expect(watched.stderr).toContain('error: 3 of 3 profiles could not be read.');
+  });
+
+  it('notifies of requests with their profile, and runs the command of --exec with it', async () => {
+    const env = { ...(await machine({ signedOut: false })), AOPS_API_KEY: 'other', AOPS_TEAM_ID: 'x', AOPS_BASE_URL: 'https://x.example' };
+    const command = 'echo "<$AOPS_PROFILE $AOPS_REQUEST_TITLE $AOPS_TEAM_ID$AOPS_BASE_URL$AOPS_API_KEY>"';
+    let interrupt = (): void => undefined;
+    let isDone = false;
+    const watched = await runCli(['inbox', '--all-profiles', '--watch', '--notify', '--exec', command], {
+      env: { ...env, PATH: process.env.PATH ?? '', TERM: 'foot', NO_COLOR: '1' },
+      tty: true,
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (_, stderr) => {
+        if (isDone || !stderr.includes('Pay? >') || !stderr.includes('Ship? >') || !/needs an answer/.test(stderr)) return;
+        isDone = true;
+        interrupt();
+      },
+    });
+    expect(watched.code).toBe(130);
+    expect(watched.stderr).toContain('<one Pay? >');
+    expect(watched.stderr).toContain('<two Ship? >');
+    expect(watched.stderr).toMatch(/777;notify;aops;((one|two): agent-1 #1 needs an answer|2 requests)/);
+    expect(watched.stdout.split('\n').filter(Boolean).sort()).toEqual([
+      expect.stringMatching(/^\? {2}one {2}agent-1 {2}Pay\? /),
+      expect.stringMatching(/^\? {2}two {2}agent-1 {2}Ship\? /),
+    ]);
+  });
+
   it('answers with the profile of the request', async () => {
     const answered: Record<string, string> = {};
     const command = defineCommand({
@@ -93,8 +188,8 @@ describe('inbox --all-profiles', () => {
       examples: [{ command: 'aops answer', text: 'Answer everything' }],
       async run(context) {
         const read = ({ context: { teamId }, client }: Access) => pendingRequests(client, teamId(), {}, () => undefined);
-        const profiles = new AllProfiles(context, read);
-        for (const request of await profiles.load()) {
+        const profiles = new AllProfiles(context);
+        for (const request of await profiles.load(read)) {
           const { client } = profiles.accessOf(request);
           answered[request.title] = client.baseUrl;
           await client.call('respondToHumanRequest', {
@@ -111,5 +206,55 @@ describe('inbox --all-profiles', () => {
     expect(await runCli(['answer'], { env, tree })).toMatchObject({ code: 0, stderr: '' });
     expect(answered).toEqual({ 'Pay?': first.service.url, 'Ship?': second.service.url });
     expect((await inbox(env, '-o', 'id')).stdout).toBe('');
+  });
+
+  it('lets a person answer, says with which profile, and continues when one of them cannot answer', async () => {
+    const [one, two] = await Promise.all([startTestService(), startTestService()]);
+    await one.waiting('- approve: { id: ok, title: "Refused?" }');
+    await two.waiting('- approve: { id: ok, title: "Accepted?" }');
+    const person = prompting();
+    const command = defineCommand({
+      summary: 'Answer as a person',
+      examples: [{ command: 'aops answer', text: 'Answer as a person' }],
+      async run(context) {
+        const profiles = new AllProfiles(context);
+        const atTerminal = (own: Context): Context => ({ ...own, terminal: person.terminal, prompter: person.prompter });
+        const session = new InboxSession(atTerminal(context), (request) => {
+          const { context: own, client } = profiles.accessOf(request);
+          return { context: atTerminal(own), client };
+        });
+        await session.pick(
+          () => profiles.load(({ context: { teamId }, client }) => pendingRequests(client, teamId(), {}, () => undefined)),
+          '',
+        );
+        await profiles.close();
+        return undefined;
+      },
+    });
+    // The first service refuses the answer, because this credential may only read.
+    const { secret } = await one.api<{ secret: string }>('POST', '/local/tokens', { name: 'reader', scopes: ['runs:read'] });
+    const env = await machine({ signedOut: false, services: { one, two } });
+    const file = path.join(env.AOPS_CONFIG_DIR as string, 'credentials.json');
+    const credentials = JSON.parse(await readFile(file, 'utf8')) as Record<string, { token: string }>;
+    (credentials.one as { token: string }).token = secret;
+    await writeFile(file, JSON.stringify(credentials), { mode: 0o600 });
+    const tree = { answer: { summary: command.summary, load: async () => ({ default: command }) } };
+    const ended = runCli(['answer'], { env, tree });
+    const [enter, down] = ['\r', '\u001b[B'];
+    /** Presses keys once a prompt accepts them; from then on, only later output counts. */
+    let seen = 0;
+    const press = async (texts: string[], ...pressed: string[]): Promise<void> => {
+      const isOpen = (): boolean => [...texts, '⏎ confirm'].every((text) => person.screen().includes(text, seen));
+      await expect.poll(isOpen, { interval: 5, timeout: 20_000 }).toBe(true);
+      seen = person.screen().length;
+      await person.press(...pressed);
+    };
+    await press(['2 requests are waiting for an answer'], enter);
+    await press(['Profile one', 'Refused?', 'Leave it pending'], down, enter);
+    await press(['Profile "one": ', 'Not answered here: Refused?', '2 requests are waiting'], enter);
+    await press(['Profile two', 'Accepted?', 'Leave it pending'], down, enter);
+    await press(['Answered with the profile "two".', '1 request is waiting'], enter);
+    expect((await ended).code).toBe(0);
+    expect(person.screen()).toContain('Answered 1; 1 still pending.');
   });
 });

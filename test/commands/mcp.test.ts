@@ -35,7 +35,6 @@ describe('mcp tools, describe', () => {
     const result = await service.cli(['mcp', 'describe', 'respond_to_human_request'], { tty: true, env: { NO_COLOR: '1' } });
     expect(result.stdout).toMatch(/Destructive: yes\n/);
     expect(result.stdout).toMatch(/\nrequest_id +uuid +yes +ID of the human request/);
-    expect(result.stdout).toMatch(/\napproved +boolean +no /);
     expect((await service.cli(['mcp', 'describe', 'get_run', '--jq', '.inputSchema.required[]'])).stdout).toBe('run_id\n');
     const refusal = await service.cli(['mcp', 'describe', 'getrun', '--json']);
     expect(refusal).toMatchObject({ code: 3, stdout: '' });
@@ -63,26 +62,32 @@ describe('mcp call', () => {
       '-F',
       'approved=true',
     ];
-    const unpromptedResult = await service.cli([...respond, '--json']);
-    expect(unpromptedResult).toMatchObject({ code: 2, stdout: '' });
-    expect(refusalOf(unpromptedResult.stderr)).toMatchObject({ code: 'not_confirmed' });
+    // No process can decide: neither with flags, nor with a raw message, nor on a terminal that nobody types at.
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'respond_to_human_request', arguments: {} } };
+    const file = await service.file('call.json', JSON.stringify(message));
+    const attempts: [string[], object?][] = [
+      [respond],
+      [[...respond, '--yes']],
+      [[...respond, '--dry-run']],
+      [[...respond, '--yes'], { tty: true }],
+      [respond, { tty: true }],
+      [respond, { stdin: 'y\n' }],
+      [['mcp', 'request', '--input', file]],
+      [['mcp', 'request', 'tools/call', '-f', 'name=respond_to_human_request', '-f', `arguments[run_id]=${run}`]],
+    ];
+    for (const [argv, options] of attempts) {
+      const refusal = await service.cli([...argv, '--json'], options);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusalOf(refusal.stderr)).toMatchObject({ code: 'person_required', hint: expect.stringContaining('aops inbox') });
+    }
     expect((await service.get(run)).run.status).toBe('waiting');
-    expect((await service.cli([...respond, '--yes', '--json'])).json()).toMatchObject({ human_request: { response: 'approved' } });
-
-    const repeatResult = await service.cli([...respond, '--yes', '--json']);
-    expect(repeatResult.code).toBe(6);
-    expect(repeatResult.json()).toMatchObject({ status: 409, error: 'human_request_already_answered' });
-    expect(refusalOf(repeatResult.stderr)).toMatchObject({
-      code: 'human_request_already_answered',
-      exit: 6,
-      hint: expect.stringContaining('get_run'),
-    });
+    expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
 
     await service.until(run, 'completed');
-    const file = ['mcp', 'call', 'read_file', '-f', `run_id=${run}`, '-f', 'path=out.txt'];
-    expect((await service.cli(file, { tty: true })).stdout).toBe('paid\n');
-    expect((await service.cli([...file, '--jq', '.data.content'])).stdout).toBe('paid\n');
-    expect((await service.cli(file)).stdout).toContain('data.content\tpaid\n');
+    const read = ['mcp', 'call', 'read_file', '-f', `run_id=${run}`, '-f', 'path=out.txt'];
+    expect((await service.cli(read, { tty: true })).stdout).toBe('paid\n');
+    expect((await service.cli([...read, '--jq', '.data.content'])).stdout).toBe('paid\n');
+    expect((await service.cli(read)).stdout).toContain('data.content\tpaid\n');
   });
 
   it('prints lists in a pipe as rows', async () => {

@@ -15,14 +15,14 @@ const terminal = { tty: true, env: { TERM: 'foot', NO_COLOR: '1' } };
 const notification = (text: string): string => `\u001b]777;notify;aops;${text}\u0007\u0007`;
 
 describe('--notify', () => {
-  it('tells that a run has ended', async () => {
+  it('reports that a run has ended', async () => {
     const result = await service.cli(['runs', 'start', '--agent', quick, '--watch', '--notify'], terminal);
     expect(result.code).toBe(0);
     expect(result.stderr).toContain(notification(`Run #${await service.countRuns()} completed`));
     expect(result.stdout).not.toContain('\u0007');
   });
 
-  it('tells that a run has failed, also while it is only waited for', async () => {
+  it('reports that a run has failed, also while it is only waited for', async () => {
     const run = await service.start(failing);
     const { run: ended } = await service.until(run, 'failed');
     const result = await service.cli(['runs', 'wait', run, '--notify'], terminal);
@@ -30,7 +30,7 @@ describe('--notify', () => {
     expect(result.stderr).toContain(notification(`Run #${ended.run_number} failed: No disk`));
   });
 
-  it('tells that a run needs an answer', async () => {
+  it('reports that a run needs an answer', async () => {
     const run = await service.waiting('- approve: { id: pay, title: "Pay?" }');
     const result = await service.cli(['runs', 'watch', run, '--notify'], terminal);
     expect(result.code).toBe(12);
@@ -52,7 +52,7 @@ describe('--notify', () => {
   it('has no effect without a terminal, and says so', async () => {
     const run = await service.start(quick);
     const result = await service.cli(['runs', 'wait', run, '--notify']);
-    expect(result).toMatchObject({ code: 0, stderr: '--notify has no effect without a terminal, and in CI.\n' });
+    expect(result).toMatchObject({ code: 0, stderr: '--notify has no effect without a terminal or in CI.\n' });
   });
 
   it('requires --watch when a run is started', async () => {

@@ -133,7 +133,11 @@ describe('a trusted .aops.toml', () => {
   it('provides the agent of a new run', async () => {
     await write('agent = "greeter"\n');
     const signedIn = { env: { AOPS_API_KEY: service.service.token } };
-    expect(await cli(['runs', 'start'], signedIn)).toMatchObject({ code: 2, stderr: expect.stringContaining("'--agent <ID|NAME>'") });
+    expect(await cli(['runs', 'start'], signedIn)).toMatchObject({
+      code: 2,
+      stderr:
+        "error: Required option '--agent <ID|NAME>' not specified.\nhint: Pass it, or set a default with `aops config set agent ID|NAME`.\n",
+    });
     await cli(['config', 'trust']);
     const started = await cli(['runs', 'start', '--watch'], signedIn);
     expect(started).toMatchObject({ code: 0, stdout: expect.stringContaining('hi') });
@@ -157,7 +161,7 @@ describe('a .aops.toml with mistakes cannot be trusted', () => {
     ['team = 17', 'must be a text', 'team ='],
     ['team = ""', 'must not be empty', ''],
     ['profile = "a/b"', 'profile name', ''],
-    ['profile = acme', 'is not valid TOML (line 1)', 'team ='],
+    ['profile = acme', 'is not valid TOML (line 1): invalid value', 'team ='],
   ])('%s', async (text, message, hint) => {
     await write(text);
     const refusal = await cli(['config', 'trust']);

@@ -1,6 +1,6 @@
 /** The setting for reminders, and the lines about requests. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PendingRequest } from '../../src/cli/following/pending.ts';
+import type { PendingRequest } from '../../src/cli/following/pending-requests.ts';
 import { heading, reminderLine } from '../../src/commands/inbox/heading.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -21,7 +21,7 @@ describe('aops local team update --remind-after', () => {
   it('rejects other values', async () => {
     for (const value of ['soon', '59s', '31d', '0'])
       expect(await update('--remind-after', value)).toMatchObject({ code: 2, stderr: expect.stringContaining('from 1m to 30d') });
-    expect(await update()).toMatchObject({ code: 2, stderr: expect.stringContaining('Use --name or --remind-after.') });
+    expect(await update()).toMatchObject({ code: 2, stderr: expect.stringContaining('Pass --name or --remind-after.') });
   });
 });
 

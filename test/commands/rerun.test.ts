@@ -167,7 +167,7 @@ describe('runs rerun', () => {
 
   it.each([
     [[], 'No runs were specified.'],
-    [['1', '--status', 'failed'], 'Filters cannot be combined with the names of runs.'],
+    [['1', '--status', 'failed'], 'Runs and filters cannot be combined.'],
     [['1', '--idempotency-key', 'k'], '--idempotency-key cannot be used here'],
   ])('rejects %j', async (flags, problem) => {
     const result = await service.cli(['runs', 'rerun', ...flags]);

@@ -1,9 +1,9 @@
 /** Readers of several runs that are killed again and again, and continue with the token of the last line that they read. */
 import { describe, expect, it } from 'vitest';
+import { exitCodes } from '../../src/base/errors.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { randomFrom } from '../support/random.ts';
 import { startTestService } from '../support/service.ts';
-import { afterTest } from '../support/temporary.ts';
 
 const service = await startTestService();
 
@@ -19,6 +19,11 @@ const eventsOf = (stdout: string): RunEvent[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as RunEvent);
 
+/** A watch that misses an event might never end. */
+const watchArguments = (runs: readonly string[]): string[] => [
+  ...['runs', 'watch', ...runs, '-o', 'ndjson', '--on-request', 'wait', '--timeout', '15s'],
+];
+
 /**
  * Watches runs to their end with a reader that is killed after at most `maxEvents` lines. Lines that were written after its last one are
  * lost with it.
@@ -27,13 +32,11 @@ async function readWithKills(runs: readonly string[], maxEvents: number, seed: n
   const random = randomFrom(seed);
   const events: RunEvent[] = [];
   let interrupt: (() => void) | undefined;
-  // A watch that misses an event might never end.
-  afterTest(() => interrupt?.());
   for (let kills = 0; kills < 500; kills += 1) {
     const token = events.at(-1)?.resume;
     const count = 1 + Math.floor(random() * maxEvents);
     const resume = token == null ? [] : ['--resume', token];
-    const { stdout, code } = await service.cli(['runs', 'watch', ...runs, '-o', 'ndjson', '--on-request', 'wait', ...resume], {
+    const { stdout, code } = await service.cli([...watchArguments(runs), ...resume], {
       onStart: (stop) => {
         interrupt = stop;
       },
@@ -46,6 +49,7 @@ async function readWithKills(runs: readonly string[], maxEvents: number, seed: n
         interrupt = undefined;
       },
     });
+    if (code === exitCodes.timeout) throw new Error('The watch does not end.');
     const lines = eventsOf(stdout);
     events.push(...lines.slice(0, count));
     if (lines.length <= count && code === 0) return { events, kills };
@@ -56,10 +60,9 @@ async function readWithKills(runs: readonly string[], maxEvents: number, seed: n
 const ownEvents = (events: readonly RunEvent[], run: string, types?: readonly string[]) =>
   events.filter((event) => event.run_id === run && (types?.includes(event.type) ?? true)).map(lasting);
 
-const watchWhole = async (runs: readonly string[]): Promise<RunEvent[]> =>
-  (await service.cli(['runs', 'watch', ...runs, '-o', 'ndjson'])).lines<RunEvent>();
+const watchWhole = async (runs: readonly string[]): Promise<RunEvent[]> => (await service.cli(watchArguments(runs))).lines<RunEvent>();
 
-describe('a reader of several runs that is killed 50 times and resumes', () => {
+describe('a reader of several runs that is killed again and again and resumes', () => {
   it('receives every event of runs that have ended once, and in the order of its run', async () => {
     const runs = await Promise.all([30, 10, 50, 2, 20].map((count) => service.run(say(0, count))));
     // Until then, what a reader sees depends on when it looks.
@@ -72,6 +75,21 @@ describe('a reader of several runs that is killed 50 times and resumes', () => {
       expect(result.events.map(({ seq }) => seq)).toEqual(whole.map(({ seq }) => seq));
       for (const run of runs) expect(ownEvents(result.events, run)).toEqual(ownEvents(whole, run));
     }
+  });
+
+  it('receives every event of more than 50 runs once, with short tokens', async () => {
+    const agent = await service.agent(say(0, 1));
+    const runs: string[] = [];
+    for (let count = 0; count < 60; count += 1) runs.push(await service.start(agent));
+    for (const run of runs) await service.until(run, 'completed');
+    const whole = await watchWhole(runs);
+    const short = whole.filter(({ resume }) => resume.length < 50);
+    expect(short.length).toBeGreaterThan(whole.length - 30);
+    const token = short[Math.floor(short.length / 2)] as RunEvent;
+    const result = await service.cli([...watchArguments(runs), '--resume', token.resume]);
+    const events = [...whole.slice(0, token.seq), ...eventsOf(result.stdout)];
+    expect(events.map(({ seq }) => seq)).toEqual(whole.map(({ seq }) => seq));
+    for (const run of runs) expect(ownEvents(events, run)).toEqual(ownEvents(whole, run));
   });
 
   it('receives every message and request of runs in progress once, and in the order of its run', async () => {

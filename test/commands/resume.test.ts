@@ -89,6 +89,8 @@ describe.concurrent('--resume TOKEN', () => {
     expect(cut).toMatchObject({ code: 2, stdout: '' });
     expect(problem(cut)).toMatchObject({ code: 'resume_token_invalid', hint: expect.stringContaining('last event') });
     expect(await watch(other, '--resume', token, '--tail', '3')).toMatchObject({ code: 2, stdout: '' });
+    // The run is announced only when it is watched.
+    expect((await service.cli(['runs', 'watch', '@latest', '--resume', 'abc'])).stderr).toMatch(/^error: This is not a resume token/);
   });
 
   it('continues the transcript as well', async () => {

@@ -262,6 +262,37 @@ describe.concurrent('aops revisions generate', () => {
     expect(types.at(-1)).toBe('builder_run.finished');
   });
 
+  it('is watched again after any event, and its pending question is still reported as the reason to wait', async () => {
+    const name = await agent();
+    const generated = await service.cli([
+      ...['revisions', 'generate', `${name}@latest`, '--prompt', 'remove the approval', '--watch'],
+      ...['-o', 'ndjson', '--on-request', 'fail'],
+    ]);
+    const events = generated.lines<BuilderRunEvent>();
+    expect([generated.code, events.at(-1)?.type]).toEqual([12, 'builder_run.asking']);
+    const watch = (resume: string) => service.cli(['revisions', 'watch', `${name}@latest`, '-o', 'ndjson', '--resume', resume]);
+    const waiting = await watch(events.at(-1)?.resume as string);
+    expect([waiting.code, waiting.stdout]).toEqual([12, '']);
+    expect(errorOf(waiting).code).toBe('builder_run_waiting_for_input');
+    await service.cli(['revisions', 'discard', `${name}@latest`]);
+    const rest = await watch(events.at(-1)?.resume as string);
+    const seq = events.length;
+    expect(rest.code).toBe(11);
+    expect(rest.lines<BuilderRunEvent>().map((event) => [event.seq, event.type])).toEqual([
+      [seq + 1, 'builder_run.status'],
+      [seq + 2, 'builder_run.finished'],
+    ]);
+    const over = await watch(rest.lines<BuilderRunEvent>()[1]?.resume as string);
+    expect([over.code, over.stdout]).toEqual([11, '']);
+    const otherName = await agent();
+    await service.cli(['revisions', 'generate', `${otherName}@latest`, '--prompt', 'make it nicer', '--watch']);
+    const foreign = await service.cli([
+      ...['revisions', 'watch', `${otherName}@latest`, '-o', 'ndjson'],
+      ...['--resume', events[0]?.resume as string],
+    ]);
+    expect([foreign.code, errorOf(foreign).code]).toEqual([2, 'resume_token_foreign']);
+  });
+
   it('fails with the reason, and exit 10', async () => {
     const name = await agent();
     const failure = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'make it nicer', '--watch']);

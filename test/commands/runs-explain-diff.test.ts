@@ -2,7 +2,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { alignSteps, answerChanges, fileChanges } from '../../src/cli/run-record/compare.ts';
 import type { ComparableStep } from '../../src/cli/run-record/digest.ts';
+import { isVisible } from '../../src/commands/runs/diff-sheet.ts';
 import type { RecordedHumanRequest } from '../../src/interface/types.ts';
+import { misbehaving } from '../agents/installed.ts';
 import { expectHarmless, hostileText } from '../support/hostile-text.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -122,9 +124,14 @@ describe('runs diff', () => {
     });
   });
 
+  it('leaves out durations that look the same', () => {
+    const change = { name: 'duration_milliseconds', before: 31_010 };
+    expect([31_020, 32_900].map((after) => isVisible({ ...change, after }))).toEqual([false, true]);
+  });
+
   it('says so if nothing differs', async () => {
     const result = await service.cli(['runs', 'diff', '1', '1', '--json']);
-    expect(result).toMatchObject({ code: 0, stderr: 'The runs differ in nothing but their times and what they used.\n' });
+    expect(result).toMatchObject({ code: 0, stderr: 'The runs differ only in their times and usage.\n' });
     expect(result.json()).toMatchObject({ same: true, first_divergence: null, fields: [], files: [] });
     expect((await service.cli(['runs', 'diff', '1', '1', '--no-files'])).stdout).toContain('All 3 steps are the same.');
   });
@@ -154,7 +161,7 @@ describe('runs explain', () => {
       failure: {
         step: { number: 3, kind: 'exec', line: 5 },
         tool_error: { status: 'failed', title: 'exec  cat missing.txt' },
-        after_tool_error: 0,
+        steps_after_tool_error: 0,
       },
       compared_with: { id: runs.good },
     });
@@ -185,5 +192,63 @@ describe('runs explain', () => {
       expect(code).toBe(0);
       expectHarmless(stdout, argv[1] as string);
     }
+  });
+});
+
+describe('runs explain for an agent program', () => {
+  const command = (mode: string): string =>
+    misbehaving(mode)
+      .map((word) => `'${word}'`)
+      .join(' ');
+
+  it('shows the call that waits for a permission, and what a program did when it ended unexpectedly', async () => {
+    expect((await service.cli(['agents', 'create', 'fixer', '--acp-command', command('well-behaved')])).code).toBe(0);
+    const [{ id: fixer = '' } = {}] = (await service.cli(['agents', 'list', '--json']))
+      .json<{ data: { id: string; name: string }[] }>()
+      .data.filter(({ name }) => name === 'fixer');
+    const good = await service.start(fixer, 'Hello');
+    const waiting = await service.until(good, 'waiting');
+    const asked = await service.cli(['runs', 'explain', good]);
+    expect(asked.stdout).toContain(`is waiting for an answer: ${waiting.run.pending_human_request?.title}`);
+    expect(asked.stdout).toMatch(/\nCall that waits for it\n {2}\S/);
+    expect(asked.stdout).toContain('\nAgent\n  Program: ');
+    expect((await service.cli(['runs', 'respond', good, '--approve'])).code).toBe(0);
+    await service.until(good, 'completed');
+
+    expect((await service.cli(['agents', 'update', 'fixer', '--acp-command', command('exit-in-turn')])).code).toBe(0);
+    const failed = await service.start(fixer, 'Hello');
+    await service.until(failed, 'failed');
+    const explained = await service.cli(['runs', 'explain', failed]);
+    expect(explained).toMatchObject({ code: 0, stderr: '' });
+    for (const text of [
+      /\nError\n {2}The agent ended while it was working \(exit code 3\)/,
+      /\nAgent\n {2}Program: Misbehaving agent 1\.2\.3/,
+      /\nCompared with run #\d+, the last one that completed before it\n/,
+      /\n {2}First different step:\n {4}- /,
+      /aops agents edit fixer +Change its program, instructions, or permissions/,
+    ])
+      expect(explained.stdout).toMatch(text);
+    expect((await service.cli(['runs', 'explain', failed, '--json'])).json()).toMatchObject({
+      failure: { step: null, unfinished: null },
+      agent_program: { name: 'Misbehaving agent 1.2.3', notices: expect.any(Array) },
+      divergence: { before: expect.any(Object) },
+    });
+  });
+});
+
+describe('runs report', () => {
+  it('counts a step that asks or sleeps once', async () => {
+    const pausing = await service.agent(
+      '- ask: { id: q, title: Which?, questions: [{ question: Which? }] }\n- sleep: 1ms\n- say: done',
+      'pausing',
+    );
+    const run = await service.start(pausing);
+    await service.until(run, 'waiting');
+    const report = async () => (await service.cli(['runs', 'report', run, '--json'])).json();
+    expect(await report()).toMatchObject({ totalSteps: 3, executedSteps: 0, programmaticExecutionRate: 0 });
+    await service.cli(['runs', 'respond', run, '--answer', 'this']);
+    await service.until(run, 'completed');
+    expect(await report()).toMatchObject({ totalSteps: 3, executedSteps: 3, programmaticExecutionRate: 1 });
+    expect((await service.cli(['runs', 'report', run], { tty: true, env: { NO_COLOR: '1' } })).stdout).toMatch(/Steps: +3 of 3\n/);
   });
 });

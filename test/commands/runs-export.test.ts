@@ -205,7 +205,7 @@ describe('runs export', () => {
     expect(prose.join('\n')).toContain('## Redactions');
   });
 
-  it('uses a file named after the run, and does not overwrite files unless told to', async () => {
+  it('uses a file named after the run, and does not overwrite files without --force', async () => {
     const first = await exportRun('ordinary', '--no-files', '--no-screenshots', '--json');
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.json()).toMatchObject({
@@ -220,7 +220,7 @@ describe('runs export', () => {
     expect(second.stderr).toContain('--force');
     expect((await exportRun('ordinary', '--force')).code).toBe(0);
     const unclear = await exportRun('ordinary', '--to', 'run.pdf');
-    expect(unclear.stderr).toContain('Specify it with --format html, --format md, or --format json.');
+    expect(unclear.stderr).toContain('Use .html, .md, or .json, or specify the format with --format.');
     expect(unclear.code).toBe(2);
   });
 

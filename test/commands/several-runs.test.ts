@@ -77,11 +77,11 @@ describe.concurrent('runs respond RUN RUN', () => {
     for (const run of runs) expect((await service.get(run)).request).not.toBeNull();
   });
 
-  it('sends nothing if the runs do not ask the same', async () => {
+  it('sends nothing if the runs ask different questions', async () => {
     const runs = await waitingRuns(pay, vendor);
     const result = await service.cli(['runs', 'respond', ...runs, '--approve', '--yes']);
     expect(result).toMatchObject({ code: 2, stdout: '' });
-    expect(result.stderr).toContain('The runs do not ask the same');
+    expect(result.stderr).toContain('The runs ask different questions');
     for (const run of runs) expect((await service.get(run)).request).not.toBeNull();
   });
 

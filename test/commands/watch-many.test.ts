@@ -38,7 +38,9 @@ describe.concurrent('runs watch RUN RUN', () => {
       [failed, 'failed'],
     ]);
     expect(result.stderr).toContain('(no luck)');
-    expect((await service.cli(['runs', 'watch', waiting, completed])).code).toBe(12);
+    const withoutFailure = await service.cli(['runs', 'watch', waiting, completed]);
+    expect(withoutFailure.code).toBe(12);
+    expect(withoutFailure.stderr).toContain('error: 1 run is waiting for a person: ');
   });
 
   it('prints NDJSON in one sequence, with the run of each event and a token for all of them', async () => {

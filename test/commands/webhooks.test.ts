@@ -360,8 +360,8 @@ describe('webhooks trigger', () => {
     await service.file('data.json', '{"mine":1}');
     const result = await trigger('human_request.created', '--to', hook.url, '--input', 'data.json');
     expect(result.code).toBe(1);
-    expect(result.stderr).toBe(`error: ${hook.url} answered 500.\nhint: A receiver accepts a delivery with any 2xx status.\n`);
-    expect(result.stdout).toMatch(/^Event\t[0-9a-f-]{36}\nURL\thttp.*\nAnswer\t500\n$/);
+    expect(result.stderr).toBe(`error: ${hook.url} responded with 500.\nhint: A receiver accepts a delivery with any 2xx status.\n`);
+    expect(result.stdout).toMatch(/^Event\t[0-9a-f-]{36}\nURL\thttp.*\nResponse\t500\n$/);
     const secret = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout.trim();
     expect(verifyWithLibrary(secret, hook.deliveries[0] as ReceivedDelivery)).toMatchObject({ test: true, data: { mine: 1 } });
     const offline = { AOPS_BASE_URL: 'http://127.0.0.1:9', AOPS_API_KEY: '', AOPS_TEAM_ID: '', AOPS_WEBHOOK_SECRET: secret };

@@ -1,15 +1,16 @@
 /**
- * Runs the examples of a document as a person would: one shell in a fresh folder with a copy of examples/, the real `aops` on
- * its PATH, and a terminal of 80 columns as its output. stderr goes to files, so that nothing moves and nobody is asked.
+ * Runs the examples of a document as a person would: one shell in a fresh folder with a copy of examples/, `aops` on its PATH,
+ * and a terminal of 80 columns as its output. stderr goes to files, so that nothing moves and nobody is asked.
  */
-import { execFile } from 'node:child_process';
+import { spawn as spawnProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { promisify } from 'node:util';
 import { spawn } from '@lydell/node-pty';
-import { codeCache } from '../support/machine.ts';
+import { binary, codeCache } from '../support/machine.ts';
+import { canReside, ResidentAops } from '../support/resident-aops.ts';
 import { type Example, root } from './markdown.ts';
 
 export interface Output {
@@ -20,17 +21,23 @@ export interface Output {
 /** Stands between the outputs of two examples on the terminal. */
 const separator = '\u001e';
 
-/** The outputs of the examples, in their order. Everything that was made or started is gone afterwards. */
-export async function runExamples(examples: readonly Example[]): Promise<{ home: string; outputs: Output[] }> {
+/**
+ * The outputs of the examples, in their order. Everything that was made or started is gone afterwards.
+ * @param processes whether each `aops` is a process, as it is for a person; otherwise, this process runs them where it can, which is faster
+ */
+export async function runExamples(
+  examples: readonly Example[],
+  { processes }: { processes: boolean },
+): Promise<{ home: string; outputs: Output[] }> {
   const home = await mkdtemp(path.join(tmpdir(), 'aops-docs-'));
   const env = environment(home);
+  const programs = path.join(home, 'bin');
+  await mkdir(programs);
+  const resident = processes || !canReside ? await linkProgram(programs) : await ResidentAops.start(programs);
   try {
-    await mkdir(path.join(home, 'bin'));
     await mkdir(path.join(home, 'work'));
     await mkdir(path.join(home, 'stderr'));
     await cp(path.join(root, 'examples'), path.join(home, 'work', 'examples'), { recursive: true });
-    // A link, not a script: a program that is being written cannot be started, and a fork for another document may keep it open.
-    await symlink(path.join(root, 'bin', 'aops.js'), path.join(home, 'bin', 'aops'));
     await writeFile(path.join(home, 'examples.sh'), script(examples, home));
     const screen = await terminalOutput(path.join(home, 'examples.sh'), path.join(home, 'work'), env);
     const parts = screen.replaceAll('\r\n', '\n').split(separator);
@@ -40,9 +47,14 @@ export async function runExamples(examples: readonly Example[]): Promise<{ home:
     }));
     return { home, outputs: await Promise.all(outputs) };
   } finally {
-    await promisify(execFile)(path.join(home, 'bin', 'aops'), ['local', 'down'], { env }).catch(() => undefined);
+    await once(spawnProcess(path.join(programs, 'aops'), ['local', 'down'], { env, stdio: 'ignore' }), 'exit');
+    await resident?.close();
     await rm(home, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+async function linkProgram(folder: string): Promise<undefined> {
+  await symlink(binary, path.join(folder, 'aops'));
 }
 
 /** The folders are where they would be without the variables. */
@@ -60,7 +72,7 @@ const environment = (home: string): Record<string, string> => ({
 /** Each command in braces, not in a shell of its own: variables that one sets are there for the next. */
 const script = (examples: readonly Example[], home: string): string =>
   examples
-    .map(({ command }, index) => `{ ${command}\n} 2> '${path.join(home, 'stderr', String(index))}'\nprintf '${separator}'\n`)
+    .map(({ command }, index) => `{ ${command}\n} 2>> '${path.join(home, 'stderr', String(index))}'\nprintf '${separator}'\n`)
     .join('');
 
 function terminalOutput(file: string, cwd: string, env: Record<string, string>): Promise<string> {

@@ -29,13 +29,13 @@ for (const [level, missing] of levels) {
       const second = await service.pending(run);
       expect(second.title).toBe('Write second.txt');
       await service.respond(run, second.id, '--deny');
-      expect(await service.machine.aops('runs', 'wait', run)).toMatchObject({ code: 0 });
+      expect(await service.machine.here('runs', 'wait', run)).toMatchObject({ code: 0 });
 
-      const transcript = (await service.machine.aops('runs', 'messages', run)).stdout;
+      const transcript = (await service.machine.here('runs', 'messages', run)).stdout;
       expect(transcript).toContain('The session of Misbehaving agent was resumed.');
       expect(transcript).toContain('[true,false]');
-      expect((await service.machine.aops('sandbox', 'cat', run, 'first.txt')).stdout).toBe('First');
-      expect((await service.machine.aops('sandbox', 'ls', run)).stdout).not.toContain('second.txt');
+      expect((await service.machine.here('sandbox', 'cat', run, 'first.txt')).stdout).toBe('First');
+      expect((await service.machine.here('sandbox', 'ls', run)).stdout).not.toContain('second.txt');
       await service.untilEnded(run);
     });
 

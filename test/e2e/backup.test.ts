@@ -8,7 +8,7 @@ import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import type { Run } from '../../src/interface/types.ts';
 import { eventually } from '../support/eventually.ts';
-import { binary, Machine, type ProcessResult } from '../support/machine.ts';
+import { commandLine, Machine, type ProcessResult } from '../support/machine.ts';
 import { whenDone } from '../support/temporary.ts';
 import { tlsFile } from '../support/tls.ts';
 
@@ -30,7 +30,7 @@ async function startMachine(): Promise<Machine> {
 
 /** A child process whose pipes the test controls: nothing is read or written unless the test does it. */
 function startPipe(machine: Machine, ...argv: string[]): { child: ChildProcess; ended: Promise<ProcessResult> } {
-  const child = spawn(process.execPath, [binary, ...argv], { cwd: machine.folder, env: machine.env, stdio: 'pipe' });
+  const child = spawn(...commandLine(...argv), { cwd: machine.folder, env: machine.env, stdio: 'pipe' });
   whenDone(async () => void child.kill('SIGKILL'));
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -27,6 +27,15 @@ it('shows runs at 80x24, opens a transcript, answers, stops after a confirmation
   await board.shows('q back');
   board.type('q');
   await board.shows('q leave');
+  // Erasing the rest of a row after a line of 80 columns would erase its last character.
+  const update = board.raw.slice(board.raw.lastIndexOf('\u001b[?2026h'));
+  expect(
+    update
+      .split('\u001b[K')
+      .slice(0, -1)
+      .every((text) => text.endsWith(';1H')),
+    update,
+  ).toBe(true);
   board.type('a');
   await board.asks('Leave it pending');
   board.type(keys.down, keys.enter);

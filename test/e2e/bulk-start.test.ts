@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { defaultPlan } from '../../src/service/store/access/plan.ts';
 import { cleanEnvironment } from '../support/clean-environment.ts';
-import { binary } from '../support/machine.ts';
+import { commandLine } from '../support/machine.ts';
 import { randomFrom } from '../support/random.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -21,7 +21,7 @@ interface Ending {
 
 /** Runs the command. @param killAt the size of the ledger in bytes at which it is killed */
 async function startRows(service: TestService, argv: readonly string[], killAt = Number.POSITIVE_INFINITY): Promise<Ending> {
-  const child = spawn(process.execPath, [binary, ...argv], { cwd: service.folder, env: { ...cleanEnvironment(), ...service.env } });
+  const child = spawn(...commandLine(...argv), { cwd: service.folder, env: { ...cleanEnvironment(), ...service.env } });
   const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk: Buffer) => {
     output.stdout += chunk.toString();

@@ -2,8 +2,8 @@
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import { expect, it } from 'vitest';
-import { Machine } from '../support/machine.ts';
+import { expect } from 'vitest';
+import { Machine, needsScript } from '../support/machine.ts';
 import { itNeeding, needsPosix } from '../support/requirements.ts';
 
 /** Since 22.1, Node has a cache of its own. */
@@ -31,7 +31,7 @@ async function cachedCode(machine: Machine) {
   return { folder, files: new Map(await Promise.all(contents)) };
 }
 
-itNeeding(nodeHasCache ?? needsPosix, 'stores compiled code, and replaces it only if it is damaged', async () => {
+itNeeding(needsScript ?? nodeHasCache ?? needsPosix, 'stores compiled code, and replaces it only if it is damaged', async () => {
   const machine = await machineWithOwnCache();
   const output = await listTopics(machine);
   const { files } = await cachedCode(machine);
@@ -55,7 +55,7 @@ itNeeding(nodeHasCache ?? needsPosix, 'stores compiled code, and replaces it onl
   expect((await cachedCode(machine)).files).toEqual(repaired);
 });
 
-itNeeding(nodeHasCache ?? needsPosix, 'neither reads nor writes a folder that other users can change', async () => {
+itNeeding(needsScript ?? nodeHasCache ?? needsPosix, 'neither reads nor writes a folder that other users can change', async () => {
   const machine = await machineWithOwnCache();
   await listTopics(machine);
   const { folder, files } = await cachedCode(machine);
@@ -65,7 +65,7 @@ itNeeding(nodeHasCache ?? needsPosix, 'neither reads nor writes a folder that ot
   for (const content of (await cachedCode(machine)).files.values()) expect(content.toString()).toBe('not code');
 });
 
-it('can be turned off, and moved to another folder', async () => {
+itNeeding(needsScript, 'can be turned off, and moved to another folder', async () => {
   const machine = await machineWithOwnCache();
   machine.env.NODE_DISABLE_COMPILE_CACHE = '1';
   await listTopics(machine);

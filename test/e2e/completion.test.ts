@@ -1,8 +1,8 @@
 /** The completion scripts in real shells. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { Machine } from '../support/machine.ts';
-import { describeNeeding, needsProgram } from '../support/requirements.ts';
+import { Machine, needsScript } from '../support/machine.ts';
+import { describeNeeding, itNeeding, needsProgram } from '../support/requirements.ts';
 import { runCli } from '../support/run-cli.ts';
 import { keys } from '../support/screen.ts';
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
   await machine.file('a folder.txt', '');
 });
 
-it('lists the commands of a group with their summaries, without loading them', async () => {
+itNeeding(needsScript, 'lists the commands of a group with their summaries, without loading them', async () => {
   const argv = ['__complete', '--', 'agents', 'schedules', ''];
   const { stdout } = await runCli(argv);
   expect(stdout).toMatch(/^list\t\S/m);

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { agentPrograms, claude, codex, gemini } from '../agents/installed.ts';
 import { ModelServer, steps } from '../agents/model-server.ts';
 import { cleanEnvironment } from '../support/clean-environment.ts';
-import { project } from '../support/machine.ts';
+import { codeCache, project } from '../support/machine.ts';
 import { describeNeeding } from '../support/requirements.ts';
 import { afterTest, temporaryFolder } from '../support/temporary.ts';
 
@@ -22,6 +22,7 @@ for (const agent of [claude, codex, gemini]) {
       const folder = await temporaryFolder();
       const env = {
         ...cleanEnvironment(),
+        NODE_COMPILE_CACHE: codeCache,
         ...agent.environment(model.url),
         // Codex does not read it, but the example permits connections to its host.
         OPENAI_BASE_URL: model.url,

@@ -6,16 +6,19 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { chromium, describeWithChromium } from '../support/chromium.ts';
 import { cleanEnvironment } from '../support/clean-environment.ts';
-import { kill, project } from '../support/machine.ts';
+import { codeCache, kill, project } from '../support/machine.ts';
 import { keys, Screen } from '../support/screen.ts';
 import { afterTest, temporaryFolder } from '../support/temporary.ts';
 
 const execute = promisify(execFile);
 
+/** Without the cache, every demo would compile the program and store the compiled code in a folder of its own. */
+const demoEnvironment = (): Record<string, string> => ({ ...cleanEnvironment(), NODE_COMPILE_CACHE: codeCache });
+
 /** Runs the demo of an example without a person. `remainingFiles` lists what remains in its folder for temporary files. */
 async function demonstrate(example: string, argv: readonly string[] = [], environment: Record<string, string> = {}) {
   const folder = await temporaryFolder();
-  const env = { ...cleanEnvironment(), ...environment, TMPDIR: folder, CI: 'true' };
+  const env = { ...demoEnvironment(), ...environment, TMPDIR: folder, CI: 'true' };
   const child = spawn(process.execPath, [path.join(project, 'examples', example, 'demo.js'), ...argv], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -55,7 +58,7 @@ it('lets an agent fix a failing test without a person, and applies the change', 
 async function askedOnTerminal() {
   const temporary = await temporaryFolder();
   const demo = path.join(project, 'examples', 'failing-test', 'demo.js');
-  const env = { ...cleanEnvironment(), TMPDIR: temporary };
+  const env = { ...demoEnvironment(), TMPDIR: temporary };
   const screen = new Screen(process.execPath, [demo, 'example'], { cwd: temporary, env, columns: 80 });
   afterTest(() => kill(screen.pid, 'SIGINT'));
   for (const step of ['$ aops local up', '$ aops agents create', '$ aops runs start', '+  return total >= freeFrom ? 0 : 490;'])
@@ -96,7 +99,7 @@ it('explains how to install a real agent that was requested', async () => {
 it('leaves nothing behind when its output is not read to the end', async () => {
   const folder = await temporaryFolder();
   const child = spawn(process.execPath, [path.join(project, 'examples', 'invoice-check', 'demo.js')], {
-    env: { ...cleanEnvironment(), TMPDIR: folder, CI: 'true' },
+    env: { ...demoEnvironment(), TMPDIR: folder, CI: 'true' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   // Like `head -1`.

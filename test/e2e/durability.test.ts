@@ -176,8 +176,9 @@ describe.concurrent('a run that is watched while its service is killed, stopped 
 describe.concurrent('aops local down', () => {
   it('in the middle of a run: the run continues after the next start', async () => {
     const machine = await startMachine();
-    await machine.agent('slow', '- exec: { run: "echo a >> d.log" }\n- sleep: 1s\n- exec: { run: "echo b >> d.log" }');
+    await machine.agent('slow', '- exec: { run: "echo a >> d.log" }\n- say: half\n- sleep: 1s\n- exec: { run: "echo b >> d.log" }');
     const run = await machine.startRun('slow');
+    await eventually('the first command has ended', async () => (await machine.here('runs', 'messages', run)).stdout.includes('half'));
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
     expect((await machine.aops('runs', 'wait', run)).code).toBe(0);

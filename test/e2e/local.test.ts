@@ -8,7 +8,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { binary, Machine } from '../support/machine.ts';
+import { commandLine, Machine } from '../support/machine.ts';
 import { takenPort } from '../support/ports.ts';
 import { isAlive } from '../support/processes.ts';
 
@@ -257,7 +257,7 @@ describe.concurrent('the service does not start because of', () => {
 function runAs({ folder, env }: Machine, as: { uid?: number; gid?: number }, argv: readonly string[]): Promise<string> {
   const options = { cwd: folder, env, ...as };
   return new Promise((resolve, reject) =>
-    execFile(process.execPath, [binary, ...argv], options, (error, stdout) => (error === null ? resolve(stdout) : reject(error))),
+    execFile(...commandLine(...argv), options, (error, stdout) => (error === null ? resolve(stdout) : reject(error))),
   );
 }
 

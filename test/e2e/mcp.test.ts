@@ -1,6 +1,5 @@
 /** `aops mcp serve` as clients start it: the real program, with official clients for both protocol versions, and with plain pipes. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import process from 'node:process';
 import { Client as ModernClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -8,7 +7,7 @@ import { StdioClientTransport as LegacyTransport } from '@modelcontextprotocol/s
 import { beforeAll, describe, expect, it } from 'vitest';
 import { answer, json, RawServer, reply } from '../faults/raw-server.ts';
 import { eventually } from '../support/eventually.ts';
-import { binary } from '../support/machine.ts';
+import { commandLine } from '../support/machine.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { whenDone } from '../support/temporary.ts';
 
@@ -18,9 +17,10 @@ beforeAll(async () => {
 });
 
 const identity = { name: 'test', version: '1' };
+const server = commandLine('mcp', 'serve');
 const launch = (): { command: string; args: string[]; env: Record<string, string> } => ({
-  command: process.execPath,
-  args: [binary, 'mcp', 'serve'],
+  command: server[0],
+  args: server[1],
   env: service.env,
 });
 
@@ -70,7 +70,7 @@ interface Bridge {
 }
 
 function bridge(argv: string[] = [], env: Record<string, string> = service.env): Bridge {
-  const child = spawn(process.execPath, [binary, 'mcp', 'serve', ...argv], { env, stdio: 'pipe' });
+  const child = spawn(...commandLine('mcp', 'serve', ...argv), { env, stdio: 'pipe' });
   whenDone(async () => void child.kill('SIGKILL'));
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));

@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import process from 'node:process';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { binary, Machine, type ProcessResult } from '../support/machine.ts';
+import { commandLine, Machine, type ProcessResult } from '../support/machine.ts';
 import { afterTest } from '../support/temporary.ts';
 import { TokenEndpoint } from '../support/token-endpoint.ts';
 
@@ -55,7 +54,7 @@ describe('processes that need a token', () => {
 
   it('continue when the process that fetched was killed', async () => {
     tokens.delay = 60_000;
-    const { child, finished } = machine.start(process.execPath, [binary, 'auth', 'token']);
+    const { child, finished } = machine.start(...commandLine('auth', 'token'));
     await eventually('a token is asked for', () => tokens.forms.length > 0);
     child.kill('SIGKILL');
     await finished;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { type InstalledAgent, modelAgents } from '../agents/installed.ts';
+import { definitionOf, type InstalledAgent, modelAgents } from '../agents/installed.ts';
 import { ModelServer, steps } from '../agents/model-server.ts';
 import { AgentService, type Level } from '../support/agent-service.ts';
 import { needsContainment } from '../support/contained.ts';
@@ -19,8 +19,7 @@ async function waiting(agent: InstalledAgent, level: Level) {
   afterTest(() => model.close());
   const service = await AgentService.start(level);
   const repository = await service.repository({ 'README.md': 'A shop\n' });
-  const definition = { command: agent.command, environment: agent.environment(model.url), network: [new URL(model.url).host] };
-  const run = await service.begin(definition, '--repo', repository.folder, '--message', 'Write the file hello.txt.');
+  const run = await service.begin(definitionOf(agent, model.url), '--repo', repository.folder, '--message', 'Write the file hello.txt.');
   const request = await service.pending(run);
   expect(request).toMatchObject({ type: 'approval', title: expect.stringContaining('hello.txt') });
   return { service, repository, run, request };
@@ -38,11 +37,11 @@ for (const agent of modelAgents) {
         const { service, repository, run, request } = await waiting(agent, level);
         await service.killAndStart(run);
         expect((await service.machine.getRun(run)).pending_human_request).toEqual(request);
-        expect((await service.machine.aops('sandbox', 'ls', run)).stdout).not.toContain('hello.txt');
+        expect((await service.machine.here('sandbox', 'ls', run)).stdout).not.toContain('hello.txt');
 
         await service.respond(run, request.id, '--approve');
         const answers = await service.approveUntilEnd(run);
-        const transcript = (await service.machine.aops('runs', 'messages', run)).stdout;
+        const transcript = (await service.machine.here('runs', 'messages', run)).stdout;
         // Only a session that could not be continued knows nothing of the request.
         if (/The session of .+ was (resumed|loaded)\./.test(transcript)) expect(answers).toBe(0);
         else expect(transcript).toMatch(/A new session of .+ was opened with the transcript/);
@@ -63,7 +62,7 @@ for (const agent of modelAgents) {
       expect(await service.machine.aops('runs', 'stop', run, '--yes')).toMatchObject({ code: 0 });
       await service.untilEnded(run);
       expect(await service.machine.getRun(run)).toMatchObject({ status: 'interrupted', pending_human_request: null });
-      expect((await service.machine.aops('sandbox', 'diff', run, '--name-only')).stdout).toBe('');
+      expect((await service.machine.here('sandbox', 'diff', run, '--name-only')).stdout).toBe('');
     });
   });
 }

@@ -59,16 +59,14 @@ export class AgentService {
   async begin(definition: Definition, ...flags: string[]): Promise<string> {
     const file = path.join(this.machine.folder, 'agent.json');
     await writeFile(file, JSON.stringify({ version: 1, ...definition }));
-    await this.machine.json('agents', 'create', 'writer', '--procedure', file, '--runtime', 'acp');
+    await this.machine.hereJson('agents', 'create', 'writer', '--procedure', file, '--runtime', 'acp');
     return await this.machine.startRun('writer', ...flags);
   }
 
   /** The pending request of a run, as soon as there is one. */
   async pending(runId: string): Promise<HumanRequest> {
-    const { code, stdout, stderr } = await this.machine.aops('runs', 'wait', runId, '--for', 'waiting', '--json');
-    if (code !== 0) throw new Error(`The run is not waiting: ${stderr}`);
-    const { pending_human_request: request } = JSON.parse(stdout) as { pending_human_request: HumanRequest };
-    return request;
+    type Waiting = { pending_human_request: HumanRequest };
+    return (await this.machine.hereJson<Waiting>('runs', 'wait', runId, '--for', 'waiting')).pending_human_request;
   }
 
   /** Answers a request with `aops runs respond`, which is another process. */
@@ -79,7 +77,7 @@ export class AgentService {
   /** Approves all requests of a run until it has completed. Returns how many there were. */
   async approveUntilEnd(runId: string): Promise<number> {
     for (let count = 0; ; count += 1) {
-      const { code, stderr } = await this.machine.aops('runs', 'wait', runId);
+      const { code, stderr } = await this.machine.here('runs', 'wait', runId);
       if (code === 0) return count;
       if (code !== 12) throw new Error(`The run did not complete: ${stderr}`);
       await this.respond(runId, (await this.pending(runId)).id, '--approve');

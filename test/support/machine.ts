@@ -8,13 +8,24 @@ import { fileURLToPath } from 'node:url';
 import type { HumanRequest, Run } from '../../src/interface/types.ts';
 import { eventually } from './eventually.ts';
 import { isAlive } from './processes.ts';
+import type { Missing } from './requirements.ts';
+import { type CliResult, runCli } from './run-cli.ts';
 import { Screen, type ScreenSize } from './screen.ts';
 import { folderEnv } from './service.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
 
-/** The project, and the binary under test. AOPS_TEST_BIN selects another one, such as that of an installed package. */
+/** The project, and the program under test. AOPS_TEST_BIN selects another one: the launcher of an installed package, or an executable. */
 export const project = fileURLToPath(new URL('../..', import.meta.url));
-export const binary = process.env.AOPS_TEST_BIN ?? path.join(project, 'bin/aops.js');
+export const binary = path.resolve(process.env.AOPS_TEST_BIN ?? path.join(project, 'bin/aops.js'));
+/** Whether the program is started by Node. The single-file executable contains Node. */
+export const isScript = binary.endsWith('.js');
+
+/** Required by tests that pass options to Node, or examine what only the launcher does. */
+export const needsScript: Missing = isScript ? undefined : 'the executable is not started by Node';
+
+/** The program to start for `aops ARGV`, and its arguments. */
+export const commandLine = (...argv: readonly string[]): [program: string, args: string[]] =>
+  isScript ? [process.execPath, [binary, ...argv]] : [binary, [...argv]];
 
 /** Compiled code of the program, for the processes of all tests: they start a fifth faster, as they do on the machine of a user. */
 export const codeCache = path.join(project, 'node_modules/.cache/aops-code');
@@ -74,7 +85,7 @@ export class Machine {
 
   /** Runs `aops` until it ends. */
   aops(...argv: string[]): Promise<ProcessResult> {
-    return this.start(process.execPath, [binary, ...argv]).finished;
+    return this.start(...commandLine(...argv)).finished;
   }
 
   /** Runs `aops`, which must succeed, and returns its JSON output. */
@@ -82,6 +93,21 @@ export class Machine {
     const { code, stdout, stderr } = await this.aops(...argv, '--json');
     if (code !== 0) throw new Error(`aops ${argv.join(' ')} -> ${code}\n${stderr}`);
     return JSON.parse(stdout) as Value;
+  }
+
+  /**
+   * Runs `aops` in the process of the tests, for what a test prepares or checks and does not test itself: another process would take 0.1 s
+   * of CPU time.
+   */
+  here(...argv: string[]): Promise<CliResult> {
+    return runCli(argv, { cwd: this.folder, env: this.env });
+  }
+
+  /** The same for a command that must succeed. Returns its JSON output. */
+  async hereJson<Value>(...argv: string[]): Promise<Value> {
+    const result = await this.here(...argv, '--json');
+    if (result.code !== 0) throw new Error(`aops ${argv.join(' ')} -> ${result.code}\n${result.stderr}`);
+    return JSON.parse(result.stdout) as Value;
   }
 
   /** Runs a program, such as a shell with `aops` on its PATH, until it ends. */
@@ -115,12 +141,12 @@ export class Machine {
 
   /** Runs `aops` on a pseudo-terminal. */
   terminal(...argv: string[]): Screen {
-    return this.screen(process.execPath, [binary, ...argv]);
+    return this.screen(...commandLine(...argv));
   }
 
   /** The same on a pseudo-terminal of this size. */
   terminalOf(size: ScreenSize, ...argv: string[]): Screen {
-    return this.screen(process.execPath, [binary, ...argv], size);
+    return this.screen(...commandLine(...argv), size);
   }
 
   /** Runs a program on a pseudo-terminal. */
@@ -150,13 +176,13 @@ export class Machine {
   /** Creates an agent with these steps (YAML list items), and returns its name. */
   async agent(name: string, steps: string): Promise<string> {
     const file = await this.file(`${name}.yaml`, `version: 1\nsteps:\n${steps.trim().replace(/^/gm, '  ')}\n`);
-    await this.json('agents', 'create', name, '--procedure', file);
+    await this.hereJson('agents', 'create', name, '--procedure', file);
     return name;
   }
 
   /** Starts a run and returns its ID. */
   async startRun(agent: string, ...flags: string[]): Promise<string> {
-    return (await this.json<Run>('runs', 'start', '--agent', agent, ...flags)).id;
+    return (await this.hereJson<Run>('runs', 'start', '--agent', agent, ...flags)).id;
   }
 
   /** Starts a run through the service, and waits until it has this status. */
@@ -175,7 +201,7 @@ export class Machine {
   }
 
   getRun(id: string): Promise<WaitingRun> {
-    return this.json<WaitingRun>('runs', 'get', id);
+    return this.hereJson<WaitingRun>('runs', 'get', id);
   }
 
   /**

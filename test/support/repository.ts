@@ -48,10 +48,15 @@ export class TestRepository {
 
   /** Commits everything, and returns the ID of the commit. */
   async commit(message: string, files: Record<string, string | Uint8Array | null> = {}): Promise<string> {
+    await this.commitAll(message, files);
+    return (await this.git('rev-parse', 'HEAD')).trim();
+  }
+
+  /** Commits everything. Maintenance would start further processes after each commit. */
+  async commitAll(message: string, files: Record<string, string | Uint8Array | null>): Promise<void> {
     await this.write(files);
     await this.git('add', '--all');
-    await this.git('commit', '--quiet', '--allow-empty', '--message', message);
-    return (await this.git('rev-parse', 'HEAD')).trim();
+    await this.git('-c', 'maintenance.auto=false', 'commit', '--quiet', '--allow-empty', '--message', message);
   }
 }
 
@@ -64,6 +69,6 @@ export async function newRepository(
   await mkdir(folder, { recursive: true });
   const repository = new TestRepository(folder);
   await repository.git('init', '--quiet', '--initial-branch=main', ...options);
-  if (files !== undefined) await repository.commit('Start', files);
+  if (files !== undefined) await repository.commitAll('Start', files);
   return repository;
 }

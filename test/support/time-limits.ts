@@ -9,7 +9,7 @@ declare module 'vitest' {
 
 /** Folders whose tests need neither a process nor much of a service. */
 const quickFolders = /[\\/]test[\\/](base|client|config|terminal|watch)[\\/]/;
-const quickLimit = 20_000;
+const quickFactor = 3;
 
 /**
  * Time limits of tests and hooks in milliseconds, for a test file. They are for tests that hang, not for slow ones: a loop that
@@ -17,6 +17,6 @@ const quickLimit = 20_000;
  * @param limit the usual limit
  */
 export function timeLimits(file: string, limit: number): { testTimeout: number; hookTimeout: number } {
-  const milliseconds = quickFolders.test(file) ? Math.min(limit, quickLimit) : limit;
+  const milliseconds = quickFolders.test(file) ? limit / quickFactor : limit;
   return { testTimeout: milliseconds, hookTimeout: milliseconds };
 }

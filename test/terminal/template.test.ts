@@ -36,7 +36,7 @@ describe('--template', () => {
   test.each([
     ['{{ titel }}', 'no field "titel"'],
     ['{{ request.titel }}', 'no field "request.titel"'],
-    ['{{ id', 'not closed'],
+    ['{{ id', '--template, line 1, column 1: output "{{ id" not closed.'],
     ['{{ id | shout }}', 'shout'],
     ["{% include '/etc/passwd' %}", 'include'],
     ["{% render 'x' %}", 'render'],

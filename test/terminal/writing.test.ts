@@ -170,8 +170,8 @@ describe('a text from an editor', () => {
 
   it.each([
     ['true', 'The editor saved no text.'],
-    ['exit 3', /The editor `.*` failed \(exit code 3\)\./],
-    ['kill -9 $PPID', /The editor `.*` failed \(SIGKILL\)\./],
+    ['exit 3', /The editor `.*`\s+failed\s+\(exit code 3\)\./],
+    ['kill -9 $PPID', /The editor `.*`\s+failed\s+\(SIGKILL\)\./],
   ])('is requested again after `%s`', async (script, problem) => {
     const { answer, edit, screen, press, unsent } = await editing(script);
     const problemText = typeof problem === 'string' ? problem : 'failed (';

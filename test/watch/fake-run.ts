@@ -28,7 +28,7 @@ export class FakeRun {
   beforePoll: (poll: number, state: ReportedState) => void = () => undefined;
   beforePage: (page: number, state: ReportedState) => void = () => undefined;
   /** The largest page that is returned, whatever the limit. */
-  largestPage = 50;
+  maxPageSize = 50;
   /** How many more messages than there are the service reports. */
   extraTotal = 0;
   /** Pages with a higher limit are too large for the client. */
@@ -61,7 +61,7 @@ export class FakeRun {
     const { limit, offset } = query;
     if (limit > this.maxReadable) throw new AnswerTooLargeError('the answer is larger than 32 MiB', {}, undefined);
     const messages = this.reported.messages
-      .slice(offset, offset + Math.min(limit, this.largestPage))
+      .slice(offset, offset + Math.min(limit, this.maxPageSize))
       .map((message) => (typeof message === 'string' ? { id: message, text_content: message } : message));
     return { messages: messages as RunMessage[], total: this.reported.messages.length + this.extraTotal, limit, offset };
   }

@@ -60,7 +60,7 @@ async function readWithKills(reader: Reader, random: () => number): Promise<{ ev
 /** A run that reaches its next state when the reader has seen the last event of the current one. */
 function scriptedRun(): { run: FakeRun; advance: (event: RunEvent) => void } {
   const run = new FakeRun();
-  run.largestPage = 7;
+  run.maxPageSize = 7;
   let count = 0;
   let request = 0;
   const person = (minute: number) => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
 import type { Artifact, ArtifactMessage } from '../../src/interface/types.ts';
-import { type ArtifactEvent, pendingQuestion, watchArtifact } from '../../src/watch/watch-artifact.ts';
+import { type ArtifactEvent, artifactStart, pendingQuestion, watchArtifact } from '../../src/watch/watch-artifact.ts';
 
 const createdAt = '2026-07-18T09:00:00.000Z';
 const textMessage = (id: string): ArtifactMessage =>
@@ -24,7 +24,8 @@ async function watchPolls(since: string | undefined, ...polls: Poll[]): Promise<
   const client = { call, onWaiting: () => () => undefined } as unknown as Client;
   const clock = { now: () => Date.parse(createdAt), sleep: async () => undefined };
   const events: ArtifactEvent[] = [];
-  for await (const event of watchArtifact(client, 'a1', since, { clock, signal: new AbortController().signal })) events.push(event);
+  const options = { clock, signal: new AbortController().signal };
+  for await (const event of watchArtifact(client, 'a1', artifactStart(since), options)) events.push(event);
   return events;
 }
 
@@ -61,7 +62,7 @@ describe('a generation', () => {
       artifact_id: 'a1',
       ts: createdAt,
       data: { status: 'not_started', previous: null },
-      resume: null,
+      resume: expect.stringMatching(/^r1/),
     });
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     expect(events.at(-1)?.data).toEqual({ artifact: { id: 'a1', status: 'completed' } });

@@ -111,7 +111,7 @@ describe('a builder run', () => {
       builder_run_id: 'b1',
       ts: '2026-07-18T09:00:00.000Z',
       data: { phase: 'planning' },
-      resume: null,
+      resume: expect.stringMatching(/^r1/),
     });
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
     // While it is working, only its progress is read.

@@ -53,7 +53,7 @@ function eventInShort(event: RunEvent): string {
 describe('watching', () => {
   it('continues after a message that is so large that a page ends with it', async () => {
     const run = new FakeRun();
-    run.largestPage = 1;
+    run.maxPageSize = 1;
     run.beforePoll = (poll, state) => {
       Object.assign(state, { messages: texts(0, poll === 0 ? 2 : 4), status: poll === 0 ? 'running' : 'completed' });
     };
@@ -138,7 +138,7 @@ describe('watching', () => {
 
   it('accepts pages that are smaller than requested', async () => {
     const run = new FakeRun();
-    run.largestPage = 7;
+    run.maxPageSize = 7;
     run.reported = { status: 'completed', messages: texts(0, 40), request: null };
     expect(inShort(await collectEvents(run)).slice(0, 40)).toEqual(texts(0, 40));
   });
@@ -267,7 +267,7 @@ describe('a list of messages that changes', () => {
 
   it('can be emptied between two pages and filled again', async () => {
     const run = new FakeRun();
-    run.largestPage = 1;
+    run.maxPageSize = 1;
     run.reported = { status: 'running', messages: texts(0, 20), request: null };
     let emptiedPage = Number.POSITIVE_INFINITY;
     run.beforePoll = (poll, now) => {

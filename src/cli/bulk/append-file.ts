@@ -26,7 +26,8 @@ export class AppendFile {
     await previousWrite.catch(() => undefined);
     const text = this.#prefix + this.#lines.join('');
     this.#lines = [];
-    this.#lastWrite = this.#nextWrite ?? Promise.resolve();
+    // It is this write: `append` has set it before anything was awaited.
+    this.#lastWrite = this.#nextWrite as Promise<void>;
     this.#nextWrite = undefined;
     try {
       await appendDurably(this.file, text);

@@ -11,11 +11,9 @@ export async function* inCompletionOrder<Item, Result>(
 ): AsyncGenerator<Result, void, undefined> {
   const iterator = items[Symbol.iterator]();
   const inProgress = new Map<number, Promise<{ id: number; result: Result }>>();
-  let isExhausted = false;
   for (let id = 0; ; ) {
-    while (!isExhausted && inProgress.size < limit && !isStopped()) {
+    while (inProgress.size < limit && !isStopped()) {
       const next = iterator.next();
-      isExhausted = next.done === true;
       if (next.done) break;
       id += 1;
       const ownId = id;

@@ -27,8 +27,8 @@ export class MessageTemplate {
   /** @throws UsageError when the template cannot be rendered with these values */
   render(values: Record<string, unknown>, row: number): string {
     // A column that a row of NDJSON lacks is empty, as an empty cell in CSV.
-    const row_values = Object.fromEntries(this.#columns.map((column) => [column, Object.hasOwn(values, column) ? values[column] : null]));
-    return withUsageErrors(() => render(this.#template, { row: row_values, ...row_values }), ` (row ${row})`);
+    const rowValues = Object.fromEntries(this.#columns.map((column) => [column, Object.hasOwn(values, column) ? values[column] : null]));
+    return withUsageErrors(() => render(this.#template, { row: rowValues, ...rowValues }), ` (row ${row})`);
   }
 }
 

@@ -2,7 +2,7 @@
  * The state of the running local service: a small file that the service writes once it answers requests and removes when it
  * ends. The file is only a hint; whether the service is running is checked by a request to it.
  */
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import fs from 'node:fs';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { makeFolders } from '../../base/make-folders.ts';
@@ -63,7 +63,7 @@ export const tokenFile = (dataDirectory: string): string => path.join(dataDirect
 
 /** The state in the file; undefined when it does not exist or is truncated. @throws AopsError `not_readable`, such as for another user's file */
 export async function readState(file: string): Promise<LocalState | undefined> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const text = await fs.promises.readFile(file, 'utf8').catch((error: unknown) => {
     if (isAbsent(error)) return undefined;
     throw readFailure(error, file);
   });
@@ -79,10 +79,10 @@ export async function writeState(file: string, state: LocalState): Promise<void>
   makeFolders(path.dirname(file), 0o700);
   const partial = `${file}.${state.pid}`;
   try {
-    await writeFile(partial, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
-    await rename(partial, file);
+    await fs.promises.writeFile(partial, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+    await fs.promises.rename(partial, file);
   } catch (error) {
-    await rm(partial, { force: true }).catch(() => undefined);
+    await fs.promises.rm(partial, { force: true }).catch(() => undefined);
     throw writeFailure(error, file);
   }
 }
@@ -90,7 +90,7 @@ export async function writeState(file: string, state: LocalState): Promise<void>
 /** Removes the file, unless another service has overwritten it since, or it cannot be read. */
 export async function removeState(file: string, instanceId: string): Promise<void> {
   const state = await readState(file).catch(() => undefined);
-  if (state?.instance_id === instanceId) await rm(file, { force: true });
+  if (state?.instance_id === instanceId) await fs.promises.rm(file, { force: true });
 }
 
 /** The local service that `local up` started, if it answers. */

@@ -1,5 +1,5 @@
 /** How this machine reaches the service: proxies from the environment, certificates from the settings. Only reads files that are named. */
-import { readFile } from 'node:fs/promises';
+import fs from 'node:fs';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { isLoopback } from '../../base/loopback.ts';
@@ -69,7 +69,7 @@ async function readCertificates(context: Context, origins: readonly string[]): P
 /** Specifying authorities replaces those from NODE_EXTRA_CA_CERTS, which should still be trusted. */
 async function extraAuthorities({ env, cwd }: Context): Promise<string> {
   const file = env.NODE_EXTRA_CA_CERTS;
-  return file ? readFile(path.resolve(cwd, file), 'utf8').catch(() => '') : '';
+  return file ? fs.promises.readFile(path.resolve(cwd, file), 'utf8').catch(() => '') : '';
 }
 
 async function readPem(
@@ -80,7 +80,7 @@ async function readPem(
 ): Promise<string | undefined> {
   if (value === undefined) return undefined;
   const file = path.resolve(context.cwd, value);
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const text = await fs.promises.readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(
       `${file} (${name}) cannot be read (${error.code ?? 'unknown error'}).`,
       `Check the path, or run \`aops config explain ${key}\`.`,

@@ -1,5 +1,4 @@
 /** Opens pages and files on the desktop of the user, in the program that they are usually opened with. */
-import { spawn } from 'node:child_process';
 import type { Context } from '../kit/context.ts';
 import { type OpenTarget, openCommands } from './open-commands.ts';
 
@@ -21,6 +20,7 @@ async function tryOpen(context: Context, target: OpenTarget): Promise<boolean> {
 }
 
 async function tryStart(context: Context, program: string, words: readonly string[]): Promise<boolean> {
+  const { spawn } = await import('node:child_process');
   const child = spawn(program, words, { detached: true, stdio: 'ignore', env: { ...context.env } });
   const watching = new AbortController();
   const exited = new Promise<boolean>((resolve) => {

@@ -1,18 +1,53 @@
 /** `--web`: opens the page of the service that shows the same thing. Only a service that announces its page has one. */
-import { AopsError, exitCodes } from '../../base/errors.ts';
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { isLoopback } from '../../base/loopback.ts';
 import { isObject } from '../../base/values.ts';
 import type { Client } from '../../client/client.ts';
-import { publishedContract } from '../connect/contract.ts';
+import { publishedContract } from '../connect/service-contract.ts';
 import type { Context } from '../kit/context.ts';
-import { flag } from '../kit/flags.ts';
+import { flag, flagName } from '../kit/flags.ts';
 import { openUrl } from './open.ts';
 
-export const webFlag = { web: flag('Open it in a browser instead') } as const;
+export const webFlag = { web: flag('Open this in a browser instead of printing it') } as const;
+
+/** Filters in the address of a view. Those without a value are left out; a list repeats the filter. */
+export type PageFilters = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The address of a view with filters: `/queues/ID?status=failed`. */
+export function pageView(path: string, filters: PageFilters): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters)) for (const item of [value ?? []].flat()) query.append(name, item);
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/** Why the page has no counterpart of the flags that choose rows. */
+export const pagedByPage = {
+  limit: 'the page shows more with a button',
+  offset: 'the page shows a list from its beginning',
+  all: 'the page shows more with a button',
+} as const;
 
 /**
- * Opens a view of the team page, such as `/runs/ID`. Without a terminal or a browser, prints its URL. Resolves to undefined, which is the
- * result of a command that shows nothing itself.
+ * Refuses flags that would have no effect on the page.
+ * @param input the options of a command
+ * @param reasons by key of the option, why the page has no counterpart
+ * @throws UsageError that contains the reason
+ */
+export function refuseWithWeb(input: object, reasons: Readonly<Record<string, string>>): void {
+  const values = new Map<string, unknown>(Object.entries(input));
+  for (const [key, reason] of Object.entries(reasons)) {
+    const value = values.get(key);
+    if (value === undefined || value === false || (Array.isArray(value) && value.length === 0)) continue;
+    throw new UsageError(
+      `--web and ${flagName(key)} cannot be combined: ${reason}.`,
+      `Leave out ${flagName(key)}, or leave out --web to see the result here.`,
+    );
+  }
+}
+
+/**
+ * Opens a view of the team page, such as `/runs/ID`. Without a terminal or a browser, prints its URL. Resolves to undefined, the result of
+ * a command that prints nothing itself.
  * @throws AopsError `page_not_announced`
  */
 export async function openTeamPage(context: Context, view: string): Promise<undefined> {
@@ -25,7 +60,7 @@ export async function openTeamPage(context: Context, view: string): Promise<unde
       hint: 'Leave out --web to see it here.',
     });
   const code = await signInCode(client);
-  const url = `${page}#${code === undefined ? view : `code=${code}&view=${view}`}`;
+  const url = pageUrl(page, view, code);
   const { terminal } = context;
   if (terminal.out.isTTY && (await openUrl(context, url))) {
     terminal.note(`Opened ${page}#${view}`);
@@ -36,11 +71,15 @@ export async function openTeamPage(context: Context, view: string): Promise<unde
   return undefined;
 }
 
+/** The URL of a view. With a code, it signs the browser in. */
+export const pageUrl = (page: string, view: string, code: string | undefined): string =>
+  `${page}#${code === undefined ? view : `code=${code}&view=${encodeURIComponent(view).replaceAll('%2F', '/')}`}`;
+
 /** The announced address of the page. It may differ from that of the interface, but not be less protected. */
 export function pageOf(contract: unknown, baseUrl: string): string | undefined {
-  const announced = isObject(contract) ? contract['x-team-page'] : undefined;
-  if (typeof announced !== 'string' || !URL.canParse(announced, baseUrl)) return undefined;
-  const url = new URL(announced, `${baseUrl}/`);
+  const announcedUrl = isObject(contract) ? contract['x-team-page'] : undefined;
+  if (typeof announcedUrl !== 'string' || !URL.canParse(announcedUrl, baseUrl)) return undefined;
+  const url = new URL(announcedUrl, `${baseUrl}/`);
   const isProtected = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
   return isProtected && url.username === '' && url.hash === '' ? url.href : undefined;
 }

@@ -14,15 +14,22 @@ export type AnswerOutcome = 'answered' | 'left' | 'gone';
 
 /**
  * Prompts the user for an answer to a pending request and sends it.
- * @throws AopsError when the answer cannot be sent, PromptCancelled on Ctrl-C, UsageError without an interactive terminal
+ * @param end withdraws the prompt when it is aborted; by default with the command
+ * @throws AopsError when the answer cannot be sent, PromptCancelled on Ctrl-C, UsageError without an interactive terminal, the reason of `end`
  */
-export async function answerHere(context: Context, client: Client, runId: string, request: HumanRequest): Promise<AnswerOutcome> {
+export async function answerHere(
+  context: Context,
+  client: Client,
+  runId: string,
+  request: HumanRequest,
+  end: AbortSignal = context.signal,
+): Promise<AnswerOutcome> {
   const withdrawal = new AbortController();
   const endController = new AbortController();
   const watching = watchRequest(context, client, runId, request, withdrawal, endController.signal);
   try {
     const options = responderHere(context, { onRequest: 'prompt', answers: undefined });
-    const signal = AbortSignal.any([withdrawal.signal, context.signal]);
+    const signal = AbortSignal.any([withdrawal.signal, end]);
     if (await respond(options, runRequester(client, runId, { id: runId }), request, signal)) return 'answered';
   } catch (error) {
     if (!(error instanceof LeftPendingError)) throw error;
@@ -31,7 +38,7 @@ export async function answerHere(context: Context, client: Client, runId: string
     endController.abort();
     await watching;
   }
-  context.signal.throwIfAborted();
+  end.throwIfAborted();
   return 'gone';
 }
 

@@ -5,6 +5,7 @@
 import { appendFileSync } from 'node:fs';
 import { formatDuration } from '../../base/duration.ts';
 import type { AopsError } from '../../base/errors.ts';
+import { shorten } from '../../base/values.ts';
 import type { HumanRequest, Run } from '../../interface/types.ts';
 import { isGitHubActions } from '../../terminal/workflow-commands.ts';
 import type { Context } from '../kit/context.ts';
@@ -20,7 +21,11 @@ export function reportToGitHub(context: Context, run: ReportedRun, error: AopsEr
   const { env, terminal } = context;
   const title = titleOf(run);
   if (error)
-    terminal.annotate(run.status === 'waiting' ? 'warning' : 'error', title, clipped(`${error.message}\n${error.hint ?? ''}`.trim()));
+    terminal.annotate(
+      run.status === 'waiting' ? 'warning' : 'error',
+      title,
+      shorten(`${error.message}\n${error.hint ?? ''}`.trim(), maxLength),
+    );
   const file = env.GITHUB_STEP_SUMMARY;
   if (!file) return;
   try {
@@ -55,13 +60,12 @@ export function summaryOf(run: ReportedRun, error: AopsError | undefined): strin
     Error: run.error ?? undefined,
     'What to do': error?.hint,
   };
-  const lines = Object.entries(rows).flatMap(([name, value]) => (value ? [`| ${name} | ${asText(clipped(value))} |`] : []));
+  const lines = Object.entries(rows).flatMap(([name, value]) => (value ? [`| ${name} | ${asText(shorten(value, maxLength))} |`] : []));
   return `### ${signs[run.status] ?? ':x:'} ${asText(titleOf(run))}\n\n| | |\n| --- | --- |\n${lines.join('\n')}\n\n`;
 }
 
+/** Maximum length of a text in the report, in characters. */
 const maxLength = 2_000;
-
-const clipped = (text: string): string => (text.length > maxLength ? `${text.slice(0, maxLength)}…` : text);
 
 /** Text that Markdown and HTML leave unchanged: every sign is a character reference, and lines are separated by breaks. */
 const asText = (text: string): string =>

@@ -24,11 +24,15 @@ export interface StreamName {
 /** A lock of a process that was killed blocks its successor for this long, in milliseconds. */
 const staleMilliseconds = 2_000;
 /** Positions that were not used for this long are removed, in milliseconds. */
-const lifeMilliseconds = 90 * 86_400_000;
+const maxAgeMilliseconds = 90 * 86_400_000;
+/** Journals, which are larger, and are replaced by each process, are removed sooner. */
+const maxJournalAgeMilliseconds = 7 * 86_400_000;
 
 export class PositionFile {
-  /** The token in the file; undefined if there is none yet. */
+  /** The token that the file contained; undefined if there was none yet. */
   readonly token: string | undefined;
+  /** The token that was saved last. */
+  #saved: string | undefined;
   readonly #file: string;
   readonly #unlock: Unlock;
 
@@ -49,8 +53,8 @@ export class PositionFile {
     try {
       makeFolders(folder, 0o700);
       const unlock = await takeLock(`${file}.lock`, { staleMilliseconds, waitMilliseconds: staleMilliseconds * 1.5, signal });
-      if (unlock === undefined) throw inUse(name);
-      await removeOld(folder, clock.now());
+      if (unlock === undefined) throw streamInUse(name);
+      await removeOldPositions(folder, clock.now());
       return new PositionFile(file, unlock, read(file));
     } catch (error) {
       throw writeFailure(error, file);
@@ -62,13 +66,19 @@ export class PositionFile {
     try {
       writeFileSync(`${this.#file}.new`, `${token}\n`, { mode: 0o600 });
       renameSync(`${this.#file}.new`, this.#file);
+      this.#saved = token;
     } catch (error) {
       throw writeFailure(error, this.#file);
     }
   }
 
-  close(): void {
-    this.#unlock();
+  /** @param lasting the token to keep instead of the last one, for the same position */
+  close(lasting: (token: string) => string = (token) => token): void {
+    try {
+      if (this.#saved !== undefined && lasting(this.#saved) !== this.#saved) this.save(lasting(this.#saved));
+    } finally {
+      this.#unlock();
+    }
   }
 }
 
@@ -81,15 +91,17 @@ function read(file: string): string | undefined {
   }
 }
 
-async function removeOld(folder: string, now: number): Promise<void> {
+/** Removes positions that were not used for a long time. @param now in milliseconds since the epoch */
+export async function removeOldPositions(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder).catch((): string[] => [])) {
     const file = path.join(folder, name);
     const modifiedAt = (await stat(file).catch(() => undefined))?.mtimeMs ?? now;
-    if (now - modifiedAt > lifeMilliseconds) rmSync(file, { force: true });
+    const maxAge = name.endsWith('.journal') ? maxJournalAgeMilliseconds : maxAgeMilliseconds;
+    if (now - modifiedAt > maxAge) rmSync(file, { force: true });
   }
 }
 
-const inUse = ({ reader }: StreamName): AopsError =>
+const streamInUse = ({ reader }: StreamName): AopsError =>
   new AopsError(`Another process is reading this stream with --resume auto${reader === '' ? '' : `:${reader}`}.`, {
     code: 'stream_in_use',
     exit: exitCodes.conflict,

@@ -10,7 +10,7 @@ import { PositionFile } from './position-file.ts';
 
 export const resumeFlag = text(
   'TOKEN|@FILE|auto',
-  'Continue after the event with this `resume` token, after the last event in a file, or where the last watch with --resume auto stopped; auto:NAME tells several readers apart',
+  'Continue after the event with this `resume` token, after the last event in a file, or where the last watch with --resume auto stopped; auto:NAME gives each of several readers a position of its own',
 );
 
 /** The place at which a stream continues. */
@@ -54,7 +54,7 @@ export async function resumeSource(context: Context, value: string, stream: { st
 }
 
 /** Bytes that are read at first; more if the last line is longer. */
-const firstPiece = 65_536;
+const firstPieceBytes = 65_536;
 
 /** The last complete line of a file that is not empty; none for a file without lines, or without a file. */
 async function lastLine(file: string): Promise<{ line: string | undefined; endsInsideLine: true | undefined }> {
@@ -63,7 +63,7 @@ async function lastLine(file: string): Promise<{ line: string | undefined; endsI
     try {
       const { size } = await handle.stat();
       if (size === 0) return { line: undefined, endsInsideLine: undefined };
-      for (let length = Math.min(firstPiece, size); ; length = Math.min(length * 4, size)) {
+      for (let length = Math.min(firstPieceBytes, size); ; length = Math.min(length * 4, size)) {
         const piece = Buffer.alloc(length);
         await handle.read(piece, 0, length, size - length);
         const end = piece.lastIndexOf('\n');

@@ -7,6 +7,7 @@ import type { Terminal } from '../../terminal/streams.ts';
 import { plainStyles, type Styles } from '../../terminal/style.ts';
 import type { Context } from '../kit/context.ts';
 import type { HeldSink } from './request-answerer.ts';
+import { type Resumption, savePosition } from './resumption.ts';
 
 export interface StreamSink<Event> extends HeldSink {
   event(event: Event): Promise<void>;
@@ -23,8 +24,29 @@ export interface EventView {
   text?: string;
 }
 
-/** @param viewOf how an event is shown to people; undefined if it is not shown */
-export async function newStreamSink<Event>(context: Context, viewOf: (event: Event) => EventView | undefined): Promise<StreamSink<Event>> {
+/**
+ * @param viewOf how an event is shown to people; undefined if it is not shown
+ * @param resumption where positions are remembered
+ */
+export async function newStreamSink<Event extends { resume: string | null }>(
+  context: Context,
+  viewOf: (event: Event) => EventView | undefined,
+  { positions, endsInsideLine }: Omit<Resumption<unknown>, 'point'> = {},
+): Promise<StreamSink<Event>> {
+  if (endsInsideLine) await context.terminal.data('\n');
+  const sink = await sinkFor(context, viewOf);
+  return {
+    hold: () => sink.hold(),
+    resume: (answeredHere) => sink.resume(answeredHere),
+    close: () => sink.close(),
+    async event(event) {
+      await sink.event(event);
+      await savePosition(context.terminal, positions, event.resume);
+    },
+  };
+}
+
+async function sinkFor<Event>(context: Context, viewOf: (event: Event) => EventView | undefined): Promise<StreamSink<Event>> {
   const { terminal, clock, format } = context;
   if (format === 'ndjson') return new NdjsonSink(terminal);
   const { statusLine } = await import('../../terminal/progress.ts');

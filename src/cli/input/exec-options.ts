@@ -8,7 +8,7 @@ export const execOptions = (byDefault: ExecSetting) =>
   ({
     exec: choice(
       execSettings,
-      `How runs can execute commands and agents: confined (contained), confined if this machine can do that and otherwise not at all (auto), as you and without isolation (host), or not at all (off) (default ${byDefault})`,
+      `How runs can execute commands and agents: confined (contained), confined if this machine can do that and otherwise not at all (auto), as you and without isolation (host), or not at all (off) (default: ${byDefault})`,
     ),
     allowAgentHost: texts(
       'HOST|CIDR',

@@ -1,6 +1,6 @@
 /** Secrets from a file, standard input, or a prompt, never from an argument: other users can read the command line of a process. */
 import { UsageError } from '../../base/errors.ts';
-import { shortestRedacted } from '../../base/redaction.ts';
+import { minRedactedLength } from '../../base/redaction.ts';
 import { isVariableName, variableNameRule } from '../../base/variable-name.ts';
 import type { Context } from '../kit/context.ts';
 import { readText } from './body.ts';
@@ -36,8 +36,8 @@ export interface NamedSecret {
   value: string;
 }
 
-/** The longest value, in characters: systems limit environment variables to 128 KiB, with their name and in bytes. */
-const longestValue = 65_536;
+/** Maximum length of a value, in characters: systems limit environment variables to 128 KiB, with their name and in bytes. */
+const maxValueLength = 65_536;
 
 interface SecretWord {
   name: string;
@@ -80,10 +80,10 @@ export async function readAgentSecrets(context: Context, words: readonly string[
     if (value.trim() === '') throw new UsageError(`The value of ${name} is empty.`);
     if (value.includes('\0'))
       throw new UsageError(`The value of ${name} contains a NUL character, which no environment variable can contain.`);
-    if ([...value].length > longestValue) throw new UsageError(`The value of ${name} is longer than ${longestValue} characters.`);
-    if (value.length < shortestRedacted)
+    if ([...value].length > maxValueLength) throw new UsageError(`The value of ${name} is longer than ${maxValueLength} characters.`);
+    if (value.length < minRedactedLength)
       context.terminal.warn(
-        `${name} has fewer than ${shortestRedacted} characters, so it will not be replaced in what the agent prints: texts that contain it by chance would be damaged.`,
+        `${name} has fewer than ${minRedactedLength} characters, so it will not be replaced in what the agent prints: texts that contain it by chance would be damaged.`,
       );
     secrets.push({ name, value });
   }

@@ -3,10 +3,10 @@ import type { View } from '../../terminal/cell.ts';
 import type { Context } from './context.ts';
 
 /** Whether the result is for people rather than for programs. */
-export const forPeople = (context: Context): boolean => context.format === 'table' && !isShaped(context);
+export const forPeople = (context: Context): boolean => context.format === 'table' && !reshapesOutput(context);
 
 /** Whether flags change the form of the result: then it is neither a table for people nor a stream of events. */
-export const isShaped = ({ flags }: Context): boolean =>
+export const reshapesOutput = ({ flags }: Context): boolean =>
   flags.fields !== undefined || flags.jq !== undefined || flags.template !== undefined;
 
 /** The view of stdout. */

@@ -35,8 +35,10 @@ export interface Context {
   readonly project: Project | undefined;
   /** How this process was started, for commands that start another one. */
   readonly launcher: {
+    /** Node, or the single-file executable. */
     executable: string;
-    script: string;
+    /** The program that starts aops, and its first arguments. */
+    command: readonly [program: string, ...args: string[]];
     platform: string;
     nodeVersion: string;
     pid: number;

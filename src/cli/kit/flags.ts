@@ -162,7 +162,8 @@ export const texts = (metavar: string, summary: string, settings: OptionSettings
   repeatable: true,
   ...asList(asText(settings)),
 });
-function invalidChoice(words: readonly string[], value: string, name: string): UsageError {
+/** The error for a value other than these words, which suggests the one that was probably meant. */
+export function invalidChoice(words: readonly string[], value: string, name: string): UsageError {
   const suggestion = nearest(value, words);
   const hint = suggestion === undefined ? undefined : `Did you mean ${suggestion}?`;
   return new UsageError(`${name} must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${value}".`, hint);

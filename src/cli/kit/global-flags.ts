@@ -20,7 +20,7 @@ export const globalFlags = {
   clientCert: text('FILE', 'Client certificate (PEM), for services that require one', { complete: 'files' }),
   clientKey: text('FILE', 'Private key (PEM) of --client-cert', { complete: 'files' }),
   timeout: duration('Give up after this time (exit 9)'),
-  maxWait: duration('Longest wait for a rate limit (default 60s)'),
+  maxWait: duration('Longest wait for a rate limit (default: 60s)'),
 } as const satisfies Options;
 
 export type GlobalFlags = CommandInput<Record<never, never>, typeof globalFlags>;

@@ -35,7 +35,7 @@ export class RowList<Row = unknown> {
 }
 
 export const listFlags = {
-  limit: integer('N', 'Maximum number of rows to show (default 20)', { minimum: 1 }),
+  limit: integer('N', 'Maximum number of rows to show (default: 20)', { minimum: 1 }),
   offset: integer('N', 'Skip this many rows', { minimum: 0 }),
   all: flag('Show all rows'),
 } as const;

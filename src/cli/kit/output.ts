@@ -56,7 +56,7 @@ export const recordOutput = <Result>(fields: (result: Result) => Record<string, 
 });
 export const textOutput = <Result>(text: (result: Result) => string): TextOutput<Result> => ({ kind: 'text', text });
 /** The output of a command that returns one result for one thing, and a list for several. */
-export const orList = <Result, Row>(
+export const oneOrSeveralOutput = <Result, Row>(
   output: RecordOutput<Result> | TextOutput<Result>,
   list: ListOutput<Row>,
 ): (RecordOutput<Result> | TextOutput<Result>) & Output<Result | RowList<Row>> => ({ ...output, list }) as never;

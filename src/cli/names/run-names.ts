@@ -15,12 +15,12 @@ export type RunName =
   | { kind: 'prefix'; prefix: string };
 
 /** Up to this many digits are a number; more digits are the beginning of an ID. */
-const longestNumber = 7;
+const maxNumberDigits = 7;
 /** The shortest beginning of an ID that is accepted: the first group of a UUID. */
-const shortestPrefix = 8;
+const minPrefixLength = 8;
 
-const idStart = new RegExp(`^[0-9a-f-]{${shortestPrefix},35}$`);
-const numberForm = new RegExp(`^[1-9][0-9]{0,${longestNumber - 1}}$`);
+const idStart = new RegExp(`^[0-9a-f-]{${minPrefixLength},35}$`);
+const numberForm = new RegExp(`^[1-9][0-9]{0,${maxNumberDigits - 1}}$`);
 
 /**
  * Parses the name of a run. One to seven digits are a number, and so are digits after `#`; eight or more characters of a UUID are
@@ -40,7 +40,7 @@ export function parseRunName(text: string): RunName {
   throw new UsageError(`"${text}" does not name a run.`, hint);
 }
 
-const runForms = `Use its number (17), its ID or the first ${shortestPrefix} characters of the ID, @latest, or @latest~1.`;
+const runForms = `Use its number (17), its ID or the first ${minPrefixLength} characters of the ID, @latest, or @latest~1.`;
 
 /** A run as far as it can be named without another request. */
 export interface NamedRun {
@@ -70,14 +70,14 @@ const runSummary = 'The run: its number, its ID, or @latest';
 /** The argument for the run of a command. */
 export const runArgument: Argument<string> = argument(runSummary, { complete: 'runs' });
 
-const severalSummary = 'The runs: their numbers, their IDs, or @latest';
+const runsSummary = 'The runs: their numbers, their IDs, or @latest';
 
 /** One or more runs. */
 export const runsArgument = (pick?: PickSettings): Argument<string[]> =>
-  repeatedArgument(severalSummary, { complete: 'runs', ...(pick && { pick }) });
+  repeatedArgument(runsSummary, { complete: 'runs', ...(pick && { pick }) });
 
 /** Any number of runs, for commands with other ways to select them. */
-export const anyRunsArgument = (pick: PickSettings): Argument<string[]> => anyArguments(severalSummary, { complete: 'runs', pick });
+export const anyRunsArgument = (pick: PickSettings): Argument<string[]> => anyArguments(runsSummary, { complete: 'runs', pick });
 
 /** An optional run. @param rest text to append to the summary */
 export const optionalRunArgument = (rest = '', pick?: PickSettings): Argument<string | undefined> =>

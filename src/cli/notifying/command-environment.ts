@@ -1,6 +1,7 @@
 /** The environment of the command of --exec. */
 import { omitUndefined } from '../../base/omit-undefined.ts';
 import type { Environment } from '../../config/paths.ts';
+import { overridingVariables } from '../connect/profile-context.ts';
 import { factsOf, type StreamedEvent } from './notable-event.ts';
 
 /** Variables with secrets of aops, which the command must not get. */
@@ -9,10 +10,17 @@ const secretVariables: ReadonlySet<string> = new Set(['AOPS_API_KEY', 'AOPS_CLIE
 /** Longest value in characters, far below what systems accept. */
 const maxLength = 2_000;
 
-/** The environment of aops without its secrets, and variables that describe the event. */
+/** Variables that would connect a command for an event of one of several profiles with another service or team. */
+const connecting: ReadonlySet<string> = new Set(overridingVariables);
+
+/**
+ * The environment of aops without its secrets, and variables that describe the event. For an event of one of several profiles,
+ * AOPS_PROFILE is that profile, so that the command calls aops with it.
+ */
 export function commandEnvironment(env: Environment, event: StreamedEvent): Record<string, string> {
-  const inherited = Object.entries(env).filter(([name]) => !secretVariables.has(name));
-  const { requestId, requestTitle, agentName, runNumber, run } = factsOf(event);
+  const { requestId, requestTitle, agentName, runNumber, run, profile } = factsOf(event);
+  const isRemoved = (name: string) => secretVariables.has(name) || (profile !== undefined && connecting.has(name));
+  const inherited = Object.entries(env).filter(([name]) => !isRemoved(name));
   const described = {
     AOPS_EVENT: event.type,
     AOPS_RUN_ID: event.run_id,
@@ -21,6 +29,7 @@ export function commandEnvironment(env: Environment, event: StreamedEvent): Reco
     AOPS_AGENT_NAME: agentName,
     AOPS_REQUEST_ID: requestId,
     AOPS_REQUEST_TITLE: requestTitle,
+    AOPS_PROFILE: profile,
   };
   const values = Object.entries(omitUndefined(described)).map(([name, value]) => [name, variableValue(value as string)]);
   return { ...(Object.fromEntries(inherited) as Record<string, string>), ...Object.fromEntries(values) };

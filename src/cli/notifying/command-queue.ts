@@ -1,4 +1,4 @@
-/** Runs a command for one event after the other, in their order, without holding up the watch. */
+/** Runs a command for one event after the other, in their order, without delaying the watch. */
 import { pluralize } from '../../base/pluralize.ts';
 
 /** How many events can wait for the command. */

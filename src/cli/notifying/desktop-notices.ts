@@ -1,4 +1,4 @@
-/** Notifications of one moment as a single one: a desktop that shows ten of them shows none. */
+/** Combines notifications of the same moment into one: nobody reads ten of them. */
 import type { Clock } from '../../base/clock.ts';
 
 /** For how long further notifications are waited for, in milliseconds. */
@@ -24,9 +24,9 @@ export class DesktopNotices {
 
   /** Shows what was collected. */
   flush(): void {
-    const [first, ...further] = this.#texts;
+    const [first, ...laterTexts] = this.#texts;
     this.#texts = [];
-    if (first !== undefined) this.#notify(further.length === 0 ? first : `${first} (and ${further.length} more)`);
+    if (first !== undefined) this.#notify(laterTexts.length === 0 ? first : `${first} (and ${laterTexts.length} more)`);
   }
 
   end(): void {

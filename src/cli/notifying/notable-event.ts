@@ -1,4 +1,5 @@
 /** The events that people and programs can be notified of, and how they are put into words. Pure. */
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { firstLine } from '../../base/values.ts';
 import type { Run } from '../../interface/types.ts';
 
@@ -17,34 +18,39 @@ export const notableTypes: ReadonlySet<string> = new Set([
   'run.finished',
 ]);
 
-/** The parts of an event that the texts and variables are made of. */
+/** The parts of an event that notifications and variables contain. */
 export interface EventFacts {
   requestId?: string;
   requestTitle?: string;
   agentName?: string;
   runNumber?: number;
   run?: Run;
+  /** Of an inbox of several profiles. */
+  profile?: string;
 }
 
 interface Payload {
-  human_request?: { id: string; title: string; agent_name?: string; run_number?: number | null };
+  human_request?: { id: string; title: string; agent_name?: string; run_number?: number | null; profile?: string | null };
   human_request_id?: string;
   title?: string;
+  profile?: string;
   run?: Run;
 }
 
 export function factsOf({ data }: StreamedEvent): EventFacts {
-  const { human_request: request, human_request_id, title, run } = data as Payload;
+  const { human_request: request, human_request_id, title, run, profile: eventProfile } = data as Payload;
   const requestId = request?.id ?? human_request_id;
   const requestTitle = request?.title ?? title;
+  const profile = request?.profile ?? eventProfile;
   const runNumber = run?.run_number ?? request?.run_number;
-  return {
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(requestTitle === undefined ? {} : { requestTitle }),
-    ...(request?.agent_name === undefined ? {} : { agentName: request.agent_name }),
-    ...(typeof runNumber === 'number' ? { runNumber } : {}),
-    ...(run === undefined ? {} : { run }),
-  };
+  return omitUndefined({
+    requestId,
+    requestTitle,
+    agentName: request?.agent_name,
+    runNumber: runNumber ?? undefined,
+    run,
+    profile: profile ?? undefined,
+  });
 }
 
 /** The text of a notification; undefined for an event of which nobody is notified, such as an answered request. */
@@ -63,8 +69,8 @@ export function notificationText(event: StreamedEvent): string | undefined {
 }
 
 /** `payer #7`, `Run #7`, or the beginning of the ID. */
-function nameOf({ run_id }: StreamedEvent, { agentName, runNumber }: EventFacts): string {
-  return `${agentName ?? 'Run'} ${runNumber === undefined ? run_id.slice(0, 8) : `#${runNumber}`}`;
+function nameOf({ run_id }: StreamedEvent, { agentName, runNumber, profile }: EventFacts): string {
+  return `${profile === undefined ? '' : `${profile}: `}${agentName ?? 'Run'} ${runNumber === undefined ? run_id.slice(0, 8) : `#${runNumber}`}`;
 }
 
 function outcome(run: Run | undefined): string {

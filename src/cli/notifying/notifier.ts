@@ -1,4 +1,4 @@
-/** Tells the person at the terminal (--notify) and a command (--exec) about the events of a stream, while it is watched. */
+/** Notifies the person at the terminal (--notify) and a command (--exec) of the events of a stream while it is watched. */
 import { UsageError } from '../../base/errors.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import { length } from '../kit/checks.ts';
@@ -26,7 +26,7 @@ export interface NotifyInput {
   exec: string | undefined;
 }
 
-/** Rejects the flags on a command that is not asked to watch. @throws UsageError */
+/** Rejects the flags on a command that was started without --watch. @throws UsageError */
 export function requireWatch({ notify, exec }: NotifyInput): void {
   if (notify) throw new UsageError('--notify requires --watch.');
   if (exec !== undefined) throw new UsageError('--exec requires --watch.');
@@ -43,11 +43,11 @@ export class Notifier {
   constructor(context: Context, { notify, exec }: NotifyInput) {
     this.#context = context;
     const { terminal, clock, signal } = context;
-    if (notify && !terminal.notifies) terminal.note('--notify has no effect without a terminal, and in CI.');
+    if (notify && !terminal.notifies) terminal.note('--notify has no effect without a terminal or in CI.');
     if (notify ?? context.config().notify.value) this.#notices = new DesktopNotices((text) => terminal.notify(text), clock);
     if (exec === undefined) return;
     this.#queue = commandQueue(context, exec);
-    signal.addEventListener('abort', this.#abort, { once: true });
+    signal.addEventListener('abort', () => this.#queue?.abort(), { once: true });
   }
 
   event(event: StreamedEvent): void {
@@ -62,7 +62,7 @@ export class Notifier {
     this.#notices?.end();
     const queue = this.#queue;
     if (queue === undefined) return;
-    const { signal, clock, terminal } = this.#context;
+    const { clock, terminal } = this.#context;
     if (error instanceof PromptCancelled) queue.abort();
     const done = new AbortController();
     clock.sleep(silentMilliseconds, done.signal).then(
@@ -71,10 +71,7 @@ export class Notifier {
     );
     await queue.drain();
     done.abort();
-    signal.removeEventListener('abort', this.#abort);
   }
-
-  readonly #abort = (): void => this.#queue?.abort();
 }
 
 function commandQueue({ terminal, clock, env, cwd, launcher }: Context, command: string): CommandQueue<StreamedEvent> {

@@ -2,13 +2,13 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
-/** The longest line, and the most output of one command, in characters. */
-const maxLine = 4_000;
-const maxOutput = 64_000;
+/** Maximum length of a line, and of the output of one command, in characters. */
+const maxLineLength = 4_000;
+const maxOutputLength = 64_000;
 
 export class OutputLines {
   readonly #onLine: (line: string) => void;
-  readonly #rests = new Map<Readable, string>();
+  readonly #incompleteLines = new Map<Readable, string>();
   #length = 0;
 
   constructor(onLine: (line: string) => void) {
@@ -30,27 +30,27 @@ export class OutputLines {
 
   /** Passes on what is not followed by a line break. */
   end(): void {
-    for (const stream of [...this.#rests.keys()]) this.#flush(stream);
+    for (const stream of [...this.#incompleteLines.keys()]) this.#flush(stream);
   }
 
   #add(stream: Readable, text: string): void {
-    const lines = `${this.#rests.get(stream) ?? ''}${text}`.split(/\r?\n/);
+    const lines = `${this.#incompleteLines.get(stream) ?? ''}${text}`.split(/\r?\n/);
     const rest = lines.pop() as string;
     for (const line of lines) this.#print(line);
     // A line that is too long is continued on the next one.
-    if (rest.length >= maxLine) this.#print(rest);
-    this.#rests.set(stream, rest.length >= maxLine ? '' : rest);
+    if (rest.length >= maxLineLength) this.#print(rest);
+    this.#incompleteLines.set(stream, rest.length >= maxLineLength ? '' : rest);
   }
 
   #flush(stream: Readable): void {
-    const rest = this.#rests.get(stream);
-    this.#rests.delete(stream);
+    const rest = this.#incompleteLines.get(stream);
+    this.#incompleteLines.delete(stream);
     if (rest) this.#print(rest);
   }
 
   #print(line: string): void {
-    if (this.#length > maxOutput) return;
+    if (this.#length > maxOutputLength) return;
     this.#length += line.length + 1;
-    this.#onLine(this.#length > maxOutput ? '… (the rest of the output is not shown)' : line);
+    this.#onLine(this.#length > maxOutputLength ? '… (the rest of the output is not shown)' : line);
   }
 }

@@ -20,7 +20,7 @@ export interface CommandRun {
   onLine: (line: string) => void;
 }
 
-/** The time that the command has, that it has to end after SIGTERM, and for which its output is awaited; in milliseconds. */
+/** How long the command may take, how long it may take to end after SIGTERM, and how long its output is awaited; in milliseconds. */
 export const timeLimit = 60_000;
 const killDelay = 2_000;
 const outputDelay = 500;
@@ -82,7 +82,7 @@ function signalGroup(child: ChildProcess, signal: 'TERM' | 'KILL'): void {
   const { pid } = child;
   if (pid === undefined) return;
   // Node can signal a group only through the process, which belongs to the launcher.
-  const killer = spawn('/bin/sh', ['-c', 'kill -s "$1" -- "-$2"', 'sh', signal, String(pid)], { stdio: 'ignore' });
-  killer.once('error', () => child.kill(`SIG${signal}`));
-  killer.unref();
+  const killProcess = spawn('/bin/sh', ['-c', 'kill -s "$1" -- "-$2"', 'sh', signal, String(pid)], { stdio: 'ignore' });
+  killProcess.once('error', () => child.kill(`SIG${signal}`));
+  killProcess.unref();
 }

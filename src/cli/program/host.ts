@@ -4,7 +4,7 @@ import type { InputStream, JobControl, OutputStream } from '../../terminal/strea
 export type HostEvent = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGCONT' | 'exit';
 
 export interface Host {
-  /** As in Node: executable, script, then the arguments. */
+  /** As in Node: executable, script, then the arguments. The script is empty for the single-file executable. */
   argv: readonly string[];
   execPath: string;
   pid: number;

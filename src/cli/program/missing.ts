@@ -1,5 +1,6 @@
 /** Missing required arguments and options: picked by the user on an interactive terminal, an error everywhere else. */
 import { CommanderError } from 'commander';
+import { UsageError } from '../../base/errors.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import type { Context } from '../kit/context.ts';
@@ -10,7 +11,7 @@ type Values = Record<string, unknown>;
 
 /**
  * The values, completed by those that the user picked.
- * @throws CommanderError for a required value that cannot be picked here
+ * @throws CommanderError or UsageError for a required value that cannot be picked here
  */
 export async function withoutGaps(context: Context, command: AnyCommand, values: Values): Promise<Values> {
   const options = Object.entries(optionsOf(command) as Options);
@@ -22,8 +23,7 @@ export async function withoutGaps(context: Context, command: AnyCommand, values:
   for (const [key, option] of options)
     if ((option.required || !isUnneeded(option.pick?.unless)) && isMissing(key))
       completedValues[key] =
-        settingOf(context, option) ??
-        (await pickArgument(context, command, option, undefined, () => missingOption(`${flagName(key)} <${option.metavar}>`)));
+        settingOf(context, option) ?? (await pickArgument(context, command, option, undefined, () => missingOption(key, option)));
   for (const [name, argument] of args) {
     const { required, pick, variadic, check } = argument;
     const isNeeded = required || !isUnneeded(pick?.unless);
@@ -55,7 +55,7 @@ async function pickArgument(
   command: AnyCommand,
   input: Arguments[string] | Options[string],
   owner: string | undefined,
-  missingError: () => CommanderError | undefined,
+  missingError: () => Error | undefined,
 ): Promise<string | undefined> {
   const { canPick, pick } = await import('../picking/pick.ts');
   if (canPick(context, input.complete)) return pick(context, command, input, owner);
@@ -66,5 +66,9 @@ async function pickArgument(
 
 const missingArgument = (word: string): CommanderError =>
   new CommanderError(1, 'commander.missingArgument', `error: missing required argument '${word}'`);
-const missingOption = (flags: string): CommanderError =>
-  new CommanderError(1, 'commander.missingMandatoryOptionValue', `error: required option '${flags}' not specified`);
+
+function missingOption(key: string, { metavar, setting }: Options[string]): Error {
+  const message = `required option '${flagName(key)} <${metavar}>' not specified`;
+  if (setting === undefined) return new CommanderError(1, 'commander.missingMandatoryOptionValue', `error: ${message}`);
+  return new UsageError(`R${message.slice(1)}.`, `Pass it, or set a default with \`aops config set ${setting} ${metavar}\`.`);
+}

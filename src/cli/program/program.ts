@@ -296,7 +296,10 @@ async function knownFields({ flags }: Context, command: AnyCommand): Promise<rea
 /** Checks --template before anything is changed. @throws UsageError */
 async function checkTemplateFlag({ template = '', jq, fields }: GlobalFlags): Promise<void> {
   if (jq !== undefined || fields !== undefined)
-    throw new UsageError(`--template cannot be combined with ${jq === undefined ? '--fields' : '--jq'}.`, 'It prints what it names.');
+    throw new UsageError(
+      `--template cannot be combined with ${jq === undefined ? '--fields' : '--jq'}.`,
+      'The template itself selects what is printed.',
+    );
   await parseTemplate(template);
 }
 

@@ -64,7 +64,7 @@ export class Session {
       project,
       launcher: {
         executable: host.execPath,
-        script: host.argv[1] ?? '',
+        command: host.argv[1] ? [host.execPath, host.argv[1]] : [host.execPath],
         platform: host.platform,
         nodeVersion: host.version.replace(/^v/, ''),
         pid: host.pid,

@@ -1,11 +1,11 @@
-/** What differs between two runs: what they were given, how they ended, and where what they did diverged. Pure. */
+/** What differs between two runs: their inputs, their outcomes, and the steps where they diverged. Pure. */
 import { diffArrays } from 'diff';
 import type { RecordedHumanRequest } from '../../interface/types.ts';
 import { type ConfigChange, configChanges } from '../records/config-changes.ts';
 import type { ComparableStep, RunDigest, Step } from './digest.ts';
-import type { FileRecord } from './files.ts';
 import type { RecordHead } from './head.ts';
 import type { RunRecord } from './read.ts';
+import type { FileRecord } from './sandbox-files.ts';
 
 /** Everything about a run that is compared. */
 export interface ComparedRun {
@@ -55,7 +55,7 @@ export const inputFields: readonly string[] = [
 ];
 
 /** How much was used, which differs between any two runs. */
-const amounts: readonly [name: string, value: (run: ComparedRun) => FieldValue][] = [
+const usageFields: readonly [name: string, value: (run: ComparedRun) => FieldValue][] = [
   ['duration_milliseconds', ({ head }) => head.run.duration_milliseconds],
   ['tool_calls', ({ digest }) => digest.steps.filter(({ kind }) => kind === 'tool').length],
   ['failed_calls', ({ digest }) => digest.steps.filter(({ kind, status }) => kind === 'tool' && status === 'failed').length],
@@ -76,7 +76,7 @@ const changesOf = (list: typeof fields, before: ComparedRun, after: ComparedRun)
   });
 
 export const fieldChanges = (before: ComparedRun, after: ComparedRun): FieldChange[] => changesOf(fields, before, after);
-export const amountChanges = (before: ComparedRun, after: ComparedRun): FieldChange[] => changesOf(amounts, before, after);
+export const usageChanges = (before: ComparedRun, after: ComparedRun): FieldChange[] => changesOf(usageFields, before, after);
 
 /** The procedures of the revisions, and their other differences. */
 export function revisionChanges(
@@ -98,12 +98,12 @@ export interface StepChange {
 }
 
 /** More differences than this are not aligned, because the time grows with their square. */
-const maxEdits = 2_000;
+const maxEditLength = 2_000;
 
 /** The steps of both runs, aligned where they did the same. */
 export function alignSteps(before: readonly ComparableStep[], after: readonly ComparableStep[]): StepChange[] {
   const keys = (steps: readonly ComparableStep[]): string[] => steps.map(({ key }) => key);
-  const parts = diffArrays(keys(before), keys(after), { maxEditLength: maxEdits });
+  const parts = diffArrays(keys(before), keys(after), { maxEditLength });
   const changes: StepChange[] = [];
   let [left, right] = [0, 0];
   const add = (count: number, kind: 'both' | 'removed' | 'added'): void => {
@@ -111,12 +111,12 @@ export function alignSteps(before: readonly ComparableStep[], after: readonly Co
       const stepBefore = kind === 'added' ? undefined : before[left++];
       const stepAfter = kind === 'removed' ? undefined : after[right++];
       const change = kind !== 'both' ? kind : stepBefore?.outcomeKey === stepAfter?.outcomeKey ? 'same' : 'outcome';
-      changes.push({ change, before: plainStep(stepBefore), after: plainStep(stepAfter) });
+      changes.push({ change, before: withoutKeys(stepBefore), after: withoutKeys(stepAfter) });
     }
   };
   if (parts === undefined) {
-    const different = before.findIndex(({ key }, index) => key !== after[index]?.key);
-    const common = different < 0 ? before.length : different;
+    const firstDifference = before.findIndex(({ key }, index) => key !== after[index]?.key);
+    const common = firstDifference < 0 ? before.length : firstDifference;
     add(common, 'both');
     add(before.length - common, 'removed');
     add(after.length - common, 'added');
@@ -125,7 +125,7 @@ export function alignSteps(before: readonly ComparableStep[], after: readonly Co
 }
 
 /** The step without its keys. */
-export function plainStep(step: ComparableStep | undefined): Step | null {
+export function withoutKeys(step: ComparableStep | undefined): Step | null {
   if (step === undefined) return null;
   const { key: _, outcomeKey: __, ...plain } = step;
   return plain;

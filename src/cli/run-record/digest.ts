@@ -1,9 +1,9 @@
-/** What a run did, step by step and in short: its calls of tools and its human requests, each on one line. */
+/** What a run did, step by step and summarised: its calls of tools and its human requests, each on one line. */
 import { crypto } from '../../base/crypto.ts';
 import { shorten } from '../../base/values.ts';
 import type { RecordedHumanRequest, RunMessage } from '../../interface/types.ts';
 import { callSummary, resultSummary } from '../records/transcript.ts';
-import { type Entry, type ToolEntry, timelineEntries } from './entries.ts';
+import { type Entry, type ToolEntry, timelineEntries } from './timeline.ts';
 
 export interface Step {
   /** From 1, in the order in which the steps began. */
@@ -29,16 +29,21 @@ export interface RunDigest {
   firstMessage: string | null;
   /** The last text of the agent. */
   lastText: string | null;
+  /** The last things that the service noted about the run, such as a new session of its agent, each on one line. */
+  notices: string[];
 }
+
+const maxNotices = 3;
 
 export async function digestOf(
   messages: AsyncIterable<RunMessage>,
   requests: readonly RecordedHumanRequest[] | undefined,
 ): Promise<RunDigest> {
-  const digest: RunDigest = { steps: [], firstMessage: null, lastText: null };
+  const digest: RunDigest = { steps: [], firstMessage: null, lastText: null, notices: [] };
   for await (const entry of timelineEntries(messages, requests)) {
     if (entry.kind === 'message' && entry.by === 'person') digest.firstMessage ??= entry.text;
     if (entry.kind === 'message' && entry.by === 'agent') digest.lastText = entry.text;
+    if (entry.kind === 'notice') digest.notices = [...digest.notices, oneLine(entry.text)].slice(-maxNotices);
     const step = stepOf(entry);
     if (step !== undefined) digest.steps.push({ number: digest.steps.length + 1, ...step });
   }
@@ -77,4 +82,4 @@ function toolStep({ name, at, status, arguments: args, result, error, diffs }: T
 const keyOf = (value: unknown): string => crypto().createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 22);
 /** Characters of a request or an answer on one line. */
 const maxOutcomeLength = 100;
-const oneLine = (text: string): string => shorten(text.replaceAll(/\s+/g, ' ').trim(), maxOutcomeLength);
+export const oneLine = (text: string): string => shorten(text.replaceAll(/\s+/g, ' ').trim(), maxOutcomeLength);

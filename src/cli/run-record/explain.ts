@@ -8,8 +8,17 @@ import type { HumanRequest } from '../../interface/types.ts';
 import { respondCommand } from '../following/requests.ts';
 import { runTitle, runWord } from '../names/run-names.ts';
 import type { ConfigChange } from '../records/config-changes.ts';
-import { amountChanges, type ComparedRun, type FieldChange, fieldChanges, inputFields, plainStep, revisionChanges } from './compare.ts';
-import type { Step } from './digest.ts';
+import {
+  alignSteps,
+  type ComparedRun,
+  type FieldChange,
+  fieldChanges,
+  inputFields,
+  revisionChanges,
+  usageChanges,
+  withoutKeys,
+} from './compare.ts';
+import { oneLine, type Step } from './digest.ts';
 
 /** A step of a procedure, as the error of a run names it. */
 export interface FailedStep {
@@ -36,19 +45,33 @@ export interface RunExplanation {
   failure: {
     error: string;
     step: FailedStep | null;
+    /** The call in progress when the run failed, for example because the agent's process ended. */
+    unfinished: Step | null;
     /** The last call of a tool that failed. */
     tool_error: Step | null;
     /** How many steps the run completed after it. */
-    after_tool_error: number;
+    steps_after_tool_error: number;
   } | null;
-  /** The call in progress, or the last one of a run that was interrupted. */
+  /** The call in progress, the one that waits for a permission, or the last one of a run that was interrupted. */
   current_step: Step | null;
   pending_request: HumanRequest | null;
+  /** What else is known about a run of an agent program; null for a procedure, whose steps are known. */
+  agent_program: {
+    /** Its name and version; null if it did not start. */
+    name: string | null;
+    mode: string | null;
+    /** The last text that it wrote, on one line. */
+    last_text: string | null;
+    /** What the service noted last, such as a new session. */
+    notices: string[];
+  } | null;
   failed_calls: number;
   failed_rubrics: { severity: string; title: string; comment: string | null }[];
   /** The last run of the agent that completed before this one. */
   compared_with: { id: string; number: number | null; status: string } | null;
   differences: FieldChange[];
+  /** Where an agent program first did something else than in that run; null for a procedure, or if nothing is different. */
+  divergence: { before: Step | null; after: Step | null } | null;
   procedure: { before: string; after: string };
   config: ConfigChange[];
   next: { command: string; text: string }[];
@@ -79,17 +102,41 @@ export function explainRun(run: ComparedRun, goodRun: ComparedRun | undefined): 
         : {
             error: head.run.error ?? 'The service does not report an error.',
             step: failedStep(head.run.error ?? '', head.revision?.procedure),
-            tool_error: plainStep(toolError),
-            after_tool_error: toolError === undefined ? 0 : digest.steps.length - toolError.number,
+            unfinished: withoutKeys(unfinished),
+            tool_error: withoutKeys(toolError),
+            steps_after_tool_error: toolError === undefined ? 0 : digest.steps.length - toolError.number,
           },
-    current_step: plainStep(outcome === 'active' ? unfinished : outcome === 'interrupted' ? (unfinished ?? lastStep) : undefined),
+    current_step: withoutKeys(
+      outcome === 'active' || outcome === 'waiting' ? unfinished : outcome === 'interrupted' ? (unfinished ?? lastStep) : undefined,
+    ),
     pending_request: outcome === 'waiting' ? head.pending_request : null,
+    agent_program: agentOf(run),
     failed_calls: failedSteps.length,
     failed_rubrics: failedRubrics(head.evaluation, outcome),
     ...explainedDifferences(goodRun, run),
     gaps: record.gaps,
   };
   return { ...explanation, summary: summaryOf(explanation), next: nextSteps(explanation, run) };
+}
+
+const isProgram = ({ head }: ComparedRun): boolean => head.program !== null || head.revision?.runtime === 'acp';
+
+function agentOf(run: ComparedRun): RunExplanation['agent_program'] {
+  if (!isProgram(run)) return null;
+  const { program } = run.head;
+  const { lastText, notices } = run.digest;
+  return {
+    name: program === null ? null : `${program.name} ${program.version}`.trim(),
+    mode: program?.mode ?? null,
+    last_text: lastText === null ? null : oneLine(lastText),
+    notices,
+  };
+}
+
+function divergenceOf(goodRun: ComparedRun, run: ComparedRun): RunExplanation['divergence'] {
+  if (!isProgram(run)) return null;
+  const different = alignSteps(goodRun.digest.steps, run.digest.steps).find(({ change }) => change !== 'same');
+  return different === undefined ? null : { before: different.before, after: different.after };
 }
 
 function outcomeOf(status: string): RunExplanation['outcome'] {
@@ -117,17 +164,19 @@ function failedRubrics(evaluation: unknown, outcome: RunExplanation['outcome']):
 }
 
 function explainedDifferences(goodRun: ComparedRun | undefined, run: ComparedRun) {
-  if (goodRun === undefined) return { compared_with: null, differences: [], procedure: { before: '', after: '' }, config: [] };
+  if (goodRun === undefined)
+    return { compared_with: null, differences: [], divergence: null, procedure: { before: '', after: '' }, config: [] };
   const { id, number, status } = goodRun.head.run;
   const inputs = fieldChanges(goodRun, run).filter(({ name }) => inputFields.includes(name));
   // The duration of a run that has not ended is not known.
-  const amounts = amountChanges(goodRun, run).filter(({ name, after }) => name !== 'duration_milliseconds' || after !== null);
-  return { compared_with: { id, number, status }, differences: [...inputs, ...amounts], ...revisionChanges(goodRun, run) };
+  const usage = usageChanges(goodRun, run).filter(({ name, after }) => name !== 'duration_milliseconds' || after !== null);
+  const divergence = divergenceOf(goodRun, run);
+  return { compared_with: { id, number, status }, differences: [...inputs, ...usage], divergence, ...revisionChanges(goodRun, run) };
 }
 
-type WithoutWords = Omit<RunExplanation, 'summary' | 'next'>;
+type ExplanationFacts = Omit<RunExplanation, 'summary' | 'next'>;
 
-function summaryOf({ run, outcome, failure, current_step, pending_request, failed_calls, failed_rubrics }: WithoutWords): string {
+function summaryOf({ run, outcome, failure, current_step, pending_request, failed_calls, failed_rubrics }: ExplanationFacts): string {
   const name = `Run ${runTitle({ id: run.id, run_number: run.number })}`;
   const took = run.duration_milliseconds === null ? '' : ` after ${formatDuration(run.duration_milliseconds)}`;
   if (outcome === 'failed') return `${name} failed${took}${failure?.step ? ` in step ${failure.step.number} (${failure.step.kind})` : ''}.`;
@@ -136,12 +185,12 @@ function summaryOf({ run, outcome, failure, current_step, pending_request, faile
   if (outcome === 'active') return `${name} is ${run.status}${current_step === null ? '' : ', and a call is in progress'}.`;
   const problems = [
     ...(failed_rubrics.length > 0 ? [`${pluralize(failed_rubrics.length, 'rubric')} of its evaluation failed`] : []),
-    ...(failed_calls > 0 ? [`${pluralize(failed_calls, 'tool call')} failed on the way`] : []),
+    ...(failed_calls > 0 ? [`${pluralize(failed_calls, 'tool call')} failed along the way`] : []),
   ];
   return problems.length === 0 ? `${name} completed${took}. Nothing failed.` : `${name} completed${took}, but ${problems.join(', and ')}.`;
 }
 
-function nextSteps(explanation: WithoutWords, { record, head }: ComparedRun): RunExplanation['next'] {
+function nextSteps(explanation: ExplanationFacts, { record, head }: ComparedRun): RunExplanation['next'] {
   const { outcome, run, compared_with: goodRun, pending_request: request, procedure, config } = explanation;
   const word = runWord({ id: run.id, run_number: run.number });
   const agent = head.agent === null ? undefined : shellWord(head.agent.name ?? head.agent.id);
@@ -161,8 +210,11 @@ function nextSteps(explanation: WithoutWords, { record, head }: ComparedRun): Ru
     );
   const isNewRevision = procedure.before !== procedure.after || config.length > 0;
   if (outcome === 'failed' && agent !== undefined) {
-    if (isNewRevision && goodRun !== null) add(`aops revisions list ${agent}`, 'See the revisions, to promote the earlier one again');
-    add(`aops agents edit ${agent}`, 'Change the procedure');
+    if (isNewRevision && goodRun !== null) add(`aops revisions list ${agent}`, 'Find the earlier revision, to promote it again');
+    add(
+      `aops agents edit ${agent}`,
+      explanation.agent_program === null ? 'Change the procedure' : 'Change its program, instructions, or permissions',
+    );
     const caseId = record.listItem?.case_queue_item_id;
     if (caseId) add(`aops cases reprocess ${caseId}`, 'Work on its case again');
     else add(`aops runs rerun ${word}`, 'Start it again');

@@ -13,3 +13,26 @@ export const isGap = (error: unknown): error is AopsError =>
     error.exit === exitCodes.forbidden ||
     error.code.startsWith('sandbox_') ||
     gapCodes.includes(error.code));
+
+/**
+ * The result of a request, or undefined, with a sentence in `gaps`, if the service does not have or permit it.
+ * @param describe makes the sentence from the message of the error
+ */
+export async function readOrNoteGap<T>(
+  gaps: string[],
+  read: () => Promise<T>,
+  describe = (message: string): string => message,
+): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isGap(error)) throw error;
+    const sentence = describe(error.message);
+    if (!gaps.includes(sentence)) gaps.push(sentence);
+    return undefined;
+  }
+}
+
+/** The same for a part of the record. @param part what it is, as the beginning of a sentence: `The screenshots` */
+export const readPart = <T>(gaps: string[], part: string, read: () => Promise<T>): Promise<T | undefined> =>
+  readOrNoteGap(gaps, read, (message) => `${part} could not be read: ${message}`);

@@ -7,7 +7,7 @@ import { pagedRows } from '../../client/paging.ts';
 import type { Build, RecordedHumanRequest, Run, RunDetail, RunListItem, WorkflowExecutionReport } from '../../interface/types.ts';
 import type { Context } from '../kit/context.ts';
 import { resolveRun } from '../names/resolve-run.ts';
-import { isGap } from './gaps.ts';
+import { readPart } from './gaps.ts';
 
 export interface RunRecord {
   run: Run;
@@ -42,7 +42,7 @@ export async function readRunRecord(context: Context, name: string): Promise<Run
   const { run: fields, pending_human_request } = await client.call('getRun', { params: { run_id: id } });
   const run: Run = { ...fields, pending_human_request };
   const { agent_id: agentId, build_id } = run;
-  const part = <T>(what: string, read: () => Promise<T>): Promise<T | undefined> => unlessMissing(what, read, gaps);
+  const part = <T>(name: string, read: () => Promise<T>): Promise<T | undefined> => readPart(gaps, name, read);
   const ids = { agentId: agentId ?? '', runId: id };
   const [item, agent, revision, detail, report, requests] = await Promise.all([
     listItem ?? (await listedRun(context, client, run)),
@@ -83,15 +83,4 @@ async function humanRequests(client: Client, run_id: string): Promise<RecordedHu
   const requests: RecordedHumanRequest[] = [];
   for await (const request of rows) requests.push(request);
   return requests;
-}
-
-/** The result of a request, or undefined, with a sentence in `gaps`, if the service does not have it. */
-export async function unlessMissing<T>(what: string, read: () => Promise<T>, gaps: string[]): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!isGap(error)) throw error;
-    gaps.push(`${what} could not be read: ${error.message}`);
-    return undefined;
-  }
 }

@@ -4,7 +4,7 @@
  * find out. All times are steady: a wait ends when it should, even if the system time is changed.
  */
 import { type Clock, steadyTime } from '../../base/clock.ts';
-import { header, type Limits, longestWindow, type ResponseHeaders, readLimits, spread } from './rate-limit.ts';
+import { header, type Limits, maxWindow, type ResponseHeaders, readLimits, spread } from './rate-limit.ts';
 import { ServerClock } from './server-clock.ts';
 import type { SharedLimits } from './shared-limits.ts';
 
@@ -153,7 +153,7 @@ export class RateGate {
     this.server.assume(entry.ahead);
     const { remaining, resetAt } = entry;
     const milliseconds = resetAt - this.server.now();
-    if (milliseconds < 0 || milliseconds > longestWindow) return;
+    if (milliseconds < 0 || milliseconds > maxWindow) return;
     // The limit is used up, or a 429 came before the end of the window: either way, nothing may be sent until then.
     if (remaining === 0) this.#closeUntil(now, milliseconds + resolution);
     else this.#update({ remaining, resetAt, exact: true });

@@ -52,7 +52,7 @@ export interface Limits {
 }
 
 /** Ends further in the future than this are a mistake of the service. */
-export const longestWindow = 24 * 60 * 60 * 1_000;
+export const maxWindow = 24 * 60 * 60 * 1_000;
 
 const wholeNumber = (text: string): number | undefined => (/^\d{1,16}$/.test(text.trim()) ? Number(text) : undefined);
 
@@ -81,7 +81,7 @@ function resetTime(text: string | undefined, serverNow: number): Pick<Limits, 'r
   if (value === undefined) return undefined;
   const isExact = value >= 1e9;
   const resetAt = isExact ? (value > 1e11 ? value : value * 1_000) : serverNow + value * 1_000;
-  return resetAt - serverNow > longestWindow ? undefined : { resetAt, exact: isExact };
+  return resetAt - serverNow > maxWindow ? undefined : { resetAt, exact: isExact };
 }
 
 /** A requested pause plus jitter, so that clients that wait for the same moment do not all return at that moment. */

@@ -21,7 +21,7 @@ export interface SharedEntry {
 }
 
 const entryLife = 60 * 60_000;
-const largestFile = 1_024;
+const maxFileBytes = 1_024;
 
 export class SharedLimits {
   readonly #file: string;
@@ -66,7 +66,7 @@ function readEntry(file: string): SharedEntry | undefined {
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
     try {
       const stats = fstatSync(descriptor);
-      if (stats.size > largestFile) return undefined;
+      if (stats.size > maxFileBytes) return undefined;
       if (constants.O_NOFOLLOW !== undefined && (stats.mode & 0o077) !== 0) return undefined;
       const entry = JSON.parse(readFileSync(descriptor, 'utf8')) as (Partial<SharedEntry> & { v?: number }) | null;
       const numbers = [entry?.remaining, entry?.resetAt, entry?.ahead, entry?.seenAt];

@@ -6,8 +6,9 @@
  */
 
 import { AopsError } from '../../base/errors.ts';
-import { isObject, jsonValue } from '../../base/values.ts';
+import { isObject, type JsonObject, jsonValue } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
+import type { Params } from '../../interface/types.ts';
 import type { Client } from '../client.ts';
 import { ServiceAnswerError } from '../errors.ts';
 import { newIdempotencyKey } from '../idempotency.ts';
@@ -15,7 +16,7 @@ import { isRpcAnswer, type RpcFailure, type RpcMessage, rpcCodes } from '../json
 import { header } from '../limits/rate-limit.ts';
 import { readJson } from '../response.ts';
 import type { TransportResponse } from '../transport.ts';
-import { canElicit, formAnswer, requestForm } from './elicitation.ts';
+import { canElicit, formAnswer, type RequestAnswer, requestForm } from './elicitation.ts';
 import { legacyHeaders, modernHeaders, postRequest } from './messages.ts';
 import { ReadOnlyTools } from './read-only-tools.ts';
 import { answerTool, listedTools, permitEverything, policyProblem, type ToolPolicy } from './tool-policy.ts';
@@ -161,8 +162,28 @@ export class Bridge {
     const answer = formAnswer(request, await this.#forms.show(requestForm(run_id, request), signal));
     if (answer === undefined)
       return this.#refuseRequest(message, 'The user did not decide. The human request is still pending; do not ask again on your own.');
-    const params = { ...message.params, arguments: { run_id, request_id, ...answer } };
-    return Buffer.from(JSON.stringify({ ...message, params }));
+    return this.#sendAnswer(message, { run_id, request_id }, answer, signal);
+  }
+
+  /** Sends what the user decided. The endpoint itself accepts no answer, because it cannot know who decided. */
+  async #sendAnswer(
+    { id }: Request,
+    params: Params<'respondToHumanRequest'>,
+    body: RequestAnswer,
+    signal: AbortSignal,
+  ): Promise<undefined> {
+    let result: JsonObject;
+    try {
+      const answered = await this.#client.call('respondToHumanRequest', { params, body }, { signal });
+      const { title, response } = answered.human_request;
+      const text = `The user answered "${title}": ${response ?? ''}. Follow the run with wait_for_run.`;
+      result = { content: [{ type: 'text', text }], structuredContent: answered };
+    } catch (error) {
+      if (!(error instanceof ServiceAnswerError)) throw error;
+      result = { content: [{ type: 'text', text: error.message }], isError: true };
+    }
+    await this.#options.write(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    return undefined;
   }
 
   /** Answers a request without sending it. A call of a tool gets a result, because that is what a model reads. */

@@ -17,8 +17,8 @@ export function canElicit(initializeParams: unknown): boolean {
   return isObject(elicitation) && (Object.keys(elicitation).length === 0 || isObject(elicitation.form));
 }
 
-const longestText = 4_000;
-const plain = (text: string): string => shorten(sanitize(text), longestText);
+const maxTextLength = 4_000;
+const plain = (text: string): string => shorten(sanitize(text), maxTextLength);
 const plainLine = (text: string): string => plain(text).replaceAll(/\s+/g, ' ').trim();
 
 /** The parameters of the form. Nothing in it is preselected. */

@@ -5,8 +5,8 @@ import { AopsError, exitCodes } from '../../base/errors.ts';
 export const treeLimits = { files: 100_000, depth: 64 } as const;
 
 /** Maximum bytes of a file name on every common file system, and of a path below the target folder. */
-const longestName = 255;
-const longestPath = 3_000;
+const maxNameBytes = 255;
+const maxPathBytes = 3_000;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const badName = /[\u0000-\u001f\u007f-\u009f\\]|[. ]$|^(con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³]) *(\.|:|$)/i;
@@ -32,8 +32,8 @@ function nameProblem(name: string, parts: readonly string[]): string | undefined
   if (parts.some((part) => badName.test(part)))
     return 'it is reserved, ends with a dot or a space, or has a backslash or a control character';
   if (Buffer.from(name).toString() !== name) return 'it is not valid text';
-  if (parts.some((part) => Buffer.byteLength(part) > longestName)) return `a part of it is longer than ${longestName} bytes`;
-  if (Buffer.byteLength(name) > longestPath) return `it is longer than ${longestPath} bytes`;
+  if (parts.some((part) => Buffer.byteLength(part) > maxNameBytes)) return `a part of it is longer than ${maxNameBytes} bytes`;
+  if (Buffer.byteLength(name) > maxPathBytes) return `it is longer than ${maxPathBytes} bytes`;
   if (parts.length > treeLimits.depth + 1) return `it is more than ${treeLimits.depth} folders deep`;
   return undefined;
 }

@@ -1,6 +1,5 @@
 /** Uploads files: small ones through an operation, larger ones to a signed URL, streamed with constant memory. */
-import { createReadStream, type ReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import fs, { createReadStream, type ReadStream } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { type AopsError, UsageError } from '../../base/errors.ts';
@@ -77,7 +76,7 @@ async function uploadDirectly(
 
 /** Fills the buffer with the file, which must have exactly this length. */
 async function readWhole(file: string, buffer: Uint8Array): Promise<void> {
-  const handle = await open(file);
+  const handle = await fs.promises.open(file);
   try {
     let filledLength = 0;
     while (filledLength < buffer.length) {

@@ -1,4 +1,5 @@
 import { shellWord } from '../../base/shell.ts';
+import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { argument } from '../../cli/kit/flags.ts';
 import { recordOutput, status, time } from '../../cli/kit/output.ts';
@@ -40,6 +41,7 @@ const revisionShape = { id: 'uuid', revision_number: 'integer', status: 'string'
 export default defineCommand({
   summary: 'Show an agent and its related resources',
   arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
+  options: webFlag,
   operations: [
     'listAgents',
     'getAgent',
@@ -49,6 +51,7 @@ export default defineCommand({
     'getEvalRubrics',
     'listAgentMemoryFiles',
     'listRuns',
+    'createPageCode',
   ],
   examples: [
     { command: 'aops agents get invoice-check', text: 'Show an agent' },
@@ -93,6 +96,7 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const id = await agentId(context, input.agent);
+    if (input.web) return openTeamPage(context, `/agents/${id}`);
     const params = { agent_id: id };
     const [{ agent, user_context }, revisions, triggers, schedules, rubrics, memory, runs] = await Promise.all([
       client.call('getAgent', { params }),

@@ -1,4 +1,5 @@
 import { omitUndefined } from '../../base/omit-undefined.ts';
+import { openTeamPage, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { flag, text } from '../../cli/kit/flags.ts';
@@ -19,14 +20,22 @@ const columns: Column<AgentListItem>[] = [
   column('QUEUE', (agent) => (agent.case_trigger_enabled ? agent.case_queue_name : undefined), { shrink: true, minViewWidth: wideView }),
 ];
 
+const notOnPage = {
+  limit: 'the page shows all agents',
+  offset: 'the page shows all agents',
+  automation: 'the page does not filter agents by automation',
+  schedules: 'the page shows schedules in a view of their own, which `aops agents schedules list AGENT --web` opens',
+} as const;
+
 export default defineCommand({
   summary: 'List the agents of the team',
   options: {
     ...listFlags,
     automation: text('ID', 'Only agents of this automation', { check: uuid }),
     schedules: flag('Show the next scheduled run, and include the schedules'),
+    ...webFlag,
   },
-  operations: ['listAgents'],
+  operations: ['listAgents', 'createPageCode'],
   examples: [
     { command: 'aops agents list', text: 'List the first 20 agents' },
     { command: 'aops agents list --all -o id', text: 'Print the IDs of all agents' },
@@ -39,6 +48,10 @@ export default defineCommand({
     empty: 'There are no agents. Create one with `aops agents create NAME --procedure FILE`.',
   }),
   async run(context, input) {
+    if (input.web) {
+      refuseWithWeb(input, notOnPage);
+      return openTeamPage(context, '/agents');
+    }
     const client = await context.client();
     const filters = omitUndefined({ automation_id: input.automation, include_schedules: input.schedules ? ('true' as const) : undefined });
     const list = rowList(input, async (limit, offset) => {

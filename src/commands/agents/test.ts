@@ -5,7 +5,7 @@ import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { readEnvironment } from '../../cli/input/agent-definition.ts';
 import { execOptions } from '../../cli/input/exec-options.ts';
 import { readAgentSecrets } from '../../cli/input/secret.ts';
-import { forPeople, isShaped } from '../../cli/kit/audience.ts';
+import { forPeople, reshapesOutput } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { checkTarget, saveContent } from '../../cli/kit/files.ts';
@@ -24,8 +24,8 @@ const defaultConcurrency = 4;
 
 const options = {
   filter: text('TEXT', 'Run only the tests whose name contains this text'),
-  concurrency: integer('N', `Tests that run at the same time (default ${defaultConcurrency})`, { minimum: 1, maximum: 64 }),
-  testTimeout: duration('How long a test can take, unless its file says otherwise (default 1m, or 10m for programs)'),
+  concurrency: integer('N', `Tests that run at the same time (default: ${defaultConcurrency})`, { minimum: 1, maximum: 64 }),
+  testTimeout: duration('How long a test can take, unless its file says otherwise (default: 1m, or 10m for programs)'),
   junit: text('FILE', 'Also write the results to this file, as JUnit XML', { complete: 'files' }),
   env: texts('NAME=VALUE', 'Set an environment variable of the program under test; can be repeated'),
   secret: texts('NAME=@FILE', 'Give the program under test a secret as an environment variable; @- reads standard input; can be repeated', {
@@ -101,7 +101,7 @@ export default defineCommand({
 });
 
 /** Whether each result is printed as soon as it is known. */
-const streams = (context: Context): boolean => context.format === 'ndjson' && !isShaped(context);
+const streams = (context: Context): boolean => context.format === 'ndjson' && !reshapesOutput(context);
 
 /** A service that somebody names would be ignored, and they should know. */
 function refuseServices({ flags }: Context): void {

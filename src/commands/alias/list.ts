@@ -16,7 +16,7 @@ export default defineCommand({
   summary: 'List your aliases',
   examples: [
     { command: 'aops alias list', text: 'List all aliases' },
-    { command: "aops alias list --template 'aops alias set {{ name }} {{ expansion | json }}'", text: 'Print them as commands' },
+    { command: "aops alias list --template '{{ name }}: {{ expansion }}'", text: 'Print only names and expansions' },
   ],
   result: returns({ id: 'string', name: 'string', expansion: 'string', shell: 'boolean' }),
   output: listOutput<ListedAlias>({

@@ -22,7 +22,7 @@ interface StoredAlias {
 export default defineCommand({
   summary: 'Create an alias for a command, or change it',
   description:
-    'An alias stands for the words of its expansion. In it, $1 to $9 are replaced with the arguments of the alias; further arguments are appended. An expansion that starts with ! is run by a shell (sh), so it can contain pipes and other programs; there, $1 and "$@" are the arguments. Quote the expansion, so that your own shell leaves it unchanged. An alias cannot replace a built-in command, and it takes precedence over an extension with the same name.',
+    'An alias stands for the words of its expansion. In the expansion, $1 to $9 are replaced with the arguments of the alias; further arguments are appended. An expansion that starts with ! is run by a shell (sh), so it can contain pipes and other programs; there, $1 and "$@" are the arguments. Quote the expansion, so that your own shell leaves it unchanged. An alias cannot replace a built-in command, and it takes precedence over an extension with the same name.',
   arguments: {
     name: argument('The name of the alias'),
     expansion: argument('What it stands for, without aops; - reads it from standard input'),
@@ -60,8 +60,8 @@ export default defineCommand({
 function checkName(context: Context, name: string): void {
   if (!/^[A-Za-z0-9][\w-]{0,63}$/.test(name))
     throw new UsageError(
-      'The name of an alias has 1 to 64 letters, digits, dashes or underscores, and starts with a letter or digit.',
-      'Choose a name like "waiting".',
+      `"${name}" is not a valid name for an alias.`,
+      'Use 1 to 64 letters, digits, hyphens, and underscores, beginning with a letter or a digit.',
     );
   if (isBuiltIn(commandsOf(context), name))
     throw new UsageError(`"${name}" is a command of aops, so an alias with that name would never be used.`);

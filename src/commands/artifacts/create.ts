@@ -7,6 +7,7 @@ import { returns } from '../../cli/kit/result.ts';
 import { readBack } from '../../cli/kit/secondary-requests.ts';
 import { findConnection } from '../../cli/records/connection.ts';
 import type { Artifact } from '../../interface/types.ts';
+import { artifactStart } from '../../watch/watch-artifact.ts';
 import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.ts';
 import { artifactRecord } from './record.ts';
 
@@ -39,7 +40,7 @@ export default defineCommand({
     for (const connection of input.connection) connection_ids.push((await findConnection(context, connection)).id);
     const body = { message, ...(connection_ids.length === 0 ? {} : { connection_ids }) };
     const { artifact_id: artifactId, user_message } = await client.call('createArtifact', { body });
-    if (follow) return followArtifact(context, artifactId, user_message.id, follow);
+    if (follow) return followArtifact(context, artifactId, artifactStart(user_message.id), follow);
     // The ID must not be lost: repeating the command would create another artifact.
     const read = client.call('getArtifact', { params: { artifactId } }).then(({ artifact }) => artifact);
     return readBack(context, read, { id: artifactId } as Artifact, 'The artifact was created');

@@ -1,10 +1,11 @@
 /** Watching a generation: its messages are printed, and its questions are answered next to them. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shellQuoted } from '../../base/shell.ts';
-import { outageNotes } from '../../cli/following/outage.ts';
+import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
 import { requestLine } from '../../cli/following/requests.ts';
 import { type FollowOptions, followFlags, followOptions, type Requester, responderHere } from '../../cli/following/responder.ts';
+import type { Resumption } from '../../cli/following/resumption.ts';
 import { type EventView, newStreamSink } from '../../cli/following/stream-sinks.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -15,7 +16,7 @@ import type { Artifact, HumanRequest } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import type { Answer } from '../../watch/answers.ts';
 import { Pace } from '../../watch/pace.ts';
-import { type ArtifactEvent, watchArtifact } from '../../watch/watch-artifact.ts';
+import { type ArtifactEvent, type ArtifactStart, pendingQuestion, watchArtifact } from '../../watch/watch-artifact.ts';
 
 export const watchFlags = {
   watch: flag('Watch the generation to its end, and answer its questions', { aliases: ['follow'] }),
@@ -36,17 +37,22 @@ export const watchExits = [exitCodes.conflict, exitCodes.runFailed, exitCodes.ru
 
 /**
  * Watches a generation to its end. Resolves to the result to print.
- * @param since the message that started it
+ * @param start where to begin
+ * @param resumption where positions are remembered
  * @throws AopsError exit 12 when it asks a question that cannot be answered here, exit 10 or 11 when it failed or was stopped
  */
 export async function followArtifact(
   context: Context,
   id: string,
-  since: string | undefined,
+  start: ArtifactStart,
   options: FollowOptions,
+  resumption: Omit<Resumption<unknown>, 'point'> = {},
 ): Promise<Artifact | undefined> {
   const client = await context.client();
-  const sink = await newStreamSink<ArtifactEvent>(context, eventView);
+  // What was reported before, and is still true, is not reported again, but still needs an answer or ends the command.
+  const reported =
+    start.seq > 0 ? await readBeforeWatching(context, async (reading) => reportedState(await reading.client(), id, start)) : {};
+  const sink = await newStreamSink<ArtifactEvent>(context, eventView, resumption);
   const stop = new AbortController();
   const pace = new Pace(context.clock);
   const answerer = new RequestAnswerer(responderHere(context, options), artifactRequester(client, id), {
@@ -55,16 +61,13 @@ export async function followArtifact(
     pace,
   });
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  let lastReply: string | undefined;
+  let { lastReply } = reported;
   try {
+    if (reported.end) return resultOf(context, reported.end, reported.lastReply);
+    if (reported.question) answerer.startAnswer(reported.question);
     const onOutage = outageNotes(context);
-    for await (const event of watchArtifact(client, id, since, {
-      clock: context.clock,
-      signal,
-      pace,
-      onOutage,
-      waitsIndefinitely: answerer.isBusy,
-    })) {
+    const watchOptions = { clock: context.clock, signal, pace, onOutage, waitsIndefinitely: answerer.isBusy };
+    for await (const event of watchArtifact(client, id, start, watchOptions)) {
       if (event.type === 'artifact.message' && event.data.message.role === 'assistant') lastReply = event.data.message.content;
       if (event.type === 'artifact.asking') answerer.startAnswer(event.data.questions);
       if (event.type === 'artifact.answered') await answerer.endAnswer(true);
@@ -84,6 +87,25 @@ export async function followArtifact(
     await answerer.end();
     sink.close();
   }
+}
+
+interface ReportedState {
+  /** The question that was reported as pending and still is. */
+  question?: HumanRequest;
+  /** The artifact, if the end of its generation was reported and nothing has happened since. */
+  end?: Artifact;
+  lastReply?: string | undefined;
+}
+
+async function reportedState(client: Client, id: string, { position }: ArtifactStart): Promise<ReportedState> {
+  const params = { artifactId: id };
+  const { artifact } = await client.call('getArtifact', { params });
+  const { data } = await client.call('listArtifactMessages', { params, query: { limit: 100 } });
+  const lastReply = data.findLast(({ role }) => role === 'assistant')?.content;
+  const hasNews = data.at(-1)?.id !== position.lastMessageId;
+  if (position.isReported && artifact.status === position.status && !hasNews) return { end: artifact, lastReply };
+  const question = pendingQuestion(artifact, data);
+  return { lastReply, ...(question !== undefined && question.id === position.questionId && { question }) };
 }
 
 /** Failures are left out because they are reported as errors, and questions because they are asked. */

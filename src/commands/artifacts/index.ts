@@ -10,6 +10,7 @@ export const artifacts = defineGroup({
     update: () => import('./update.ts'),
     delete: () => import('./delete.ts'),
     send: () => import('./send.ts'),
+    watch: () => import('./watch.ts'),
     respond: () => import('./respond.ts'),
     messages: () => import('./messages.ts'),
     stop: () => import('./stop.ts'),

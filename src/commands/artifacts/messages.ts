@@ -15,7 +15,7 @@ export default defineCommand({
   summary: 'List the latest messages of an artifact in order',
   arguments: { artifact: artifactArgument },
   options: {
-    limit: integer('N', 'Maximum number of messages (default 20)', { minimum: 1, maximum: pageSize }),
+    limit: integer('N', 'Maximum number of messages (default: 20)', { minimum: 1, maximum: pageSize }),
     before: text('MESSAGE', 'Only messages before the one with this ID', { check: uuid }),
     all: flag('List all messages'),
   },

@@ -11,7 +11,7 @@ export default defineCommand({
   summary: 'Change who can see or edit an artifact',
   arguments: { artifact: artifactArgument },
   options: {
-    visibility: choice(publishVisibilities, 'Who can see it (default team)'),
+    visibility: choice(publishVisibilities, 'Who can see it (default: team)'),
     permission: choice(publishPermissions, 'What they can do with it (default: unchanged)'),
   },
   operations: ['listArtifacts', 'publishArtifact'],

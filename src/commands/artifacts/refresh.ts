@@ -2,6 +2,7 @@ import { defineCommand } from '../../cli/kit/command.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import type { Artifact } from '../../interface/types.ts';
+import { artifactStart } from '../../watch/watch-artifact.ts';
 import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
@@ -21,6 +22,6 @@ export default defineCommand({
     const client = await context.client();
     const id = await artifactId(context, input.artifact);
     const artifact = await client.call('refreshArtifact', { params: { artifactId: id } });
-    return follow ? followArtifact(context, id, undefined, follow) : artifact;
+    return follow ? followArtifact(context, id, artifactStart(undefined), follow) : artifact;
   },
 });

@@ -5,7 +5,7 @@ import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { readBack } from '../../cli/kit/secondary-requests.ts';
 import type { Artifact } from '../../interface/types.ts';
-import { pendingQuestion } from '../../watch/watch-artifact.ts';
+import { artifactStart, pendingQuestion } from '../../watch/watch-artifact.ts';
 import { followArtifact, sendAnswer, watchExits, watchFlags, watchOptions } from './follow.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
@@ -37,7 +37,7 @@ export default defineCommand({
       });
     }
     await sendAnswer(client, id, question, await answerFromValues(context, question, input.answer));
-    if (follow) return followArtifact(context, id, data.at(-1)?.id, follow);
+    if (follow) return followArtifact(context, id, artifactStart(data.at(-1)?.id), follow);
     const read = client.call('getArtifact', { params }).then(({ artifact: now }) => now);
     return readBack(context, read, artifact, 'The answer was sent, and the artifact below is from before the answer');
   },

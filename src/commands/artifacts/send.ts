@@ -6,6 +6,7 @@ import { argument, text } from '../../cli/kit/flags.ts';
 import { recordOutput, time } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import type { Artifact, ArtifactMessage } from '../../interface/types.ts';
+import { artifactStart } from '../../watch/watch-artifact.ts';
 import { followArtifact, watchExits, watchFlags, watchOptions } from './follow.ts';
 import { artifactArgument, artifactId, artifactRecord, artifactRevision } from './record.ts';
 
@@ -46,7 +47,7 @@ export default defineCommand({
     const from_revision_id = input.from === undefined ? undefined : (await artifactRevision(context, id, input.from)).id;
     const body = { message, ...omitUndefined({ from_revision_id }) };
     const { user_message } = await client.call('sendArtifactMessage', { params: { artifactId: id }, body });
-    if (follow) return followArtifact(context, id, user_message.id, follow);
+    if (follow) return followArtifact(context, id, artifactStart(user_message.id), follow);
     context.terminal.note(`Check on it with: aops artifacts get ${id}`);
     return user_message;
   },

@@ -23,7 +23,7 @@ interface SignedIn {
 export default defineCommand({
   summary: 'Sign in to a service',
   description:
-    'Checks the credential with the service and saves it in the profile selected with --profile (default "default"). It is only ever sent to the address it was saved for. The key (with --client-id, the client secret) is prompted for on a terminal and read from standard input otherwise; it is never an argument. The address comes from --base-url, or is prompted for. Without --team, the only team that the credential can use is selected; if there are several, you choose one.',
+    'Checks the credential with the service and saves it in the profile selected with --profile (default: "default"). It is only ever sent to the address it was saved for. The key (with --client-id, the client secret) is prompted for on a terminal and read from standard input otherwise; it is never an argument. The address comes from --base-url, or is prompted for. Without --team, the only team that the credential can use is selected; if there are several, you choose one.',
   options: {
     clientId: text('ID', 'Sign in with OAuth 2.0 client credentials, as this client'),
     tokenUrl: text('URL', 'URL for access tokens (default: the one the service advertises)'),

@@ -1,3 +1,4 @@
+import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
@@ -5,7 +6,8 @@ import type { TeamEntitlements } from '../../interface/types.ts';
 
 export default defineCommand({
   summary: "Show the features of the team's plan",
-  operations: ['getTeamEntitlements'],
+  options: webFlag,
+  operations: ['getTeamEntitlements', 'createPageCode'],
   examples: [
     { command: 'aops billing entitlements', text: 'Show the plan and its features' },
     { command: 'aops billing entitlements --jq .maxConcurrentRuns', text: 'Print how many runs can execute at the same time' },
@@ -18,7 +20,8 @@ export default defineCommand({
     'Runs at a time': plan.maxConcurrentRuns,
     'Runs counted': plan.runCountingMode,
   })),
-  async run(context) {
+  async run(context, input) {
+    if (input.web) return openTeamPage(context, '/usage');
     const client = await context.client();
     return client.call('getTeamEntitlements', { params: { teamId: context.teamId() } });
   },

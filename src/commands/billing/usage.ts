@@ -1,4 +1,5 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { openTeamPage, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { integer } from '../../cli/kit/flags.ts';
 import { documentOutput } from '../../cli/kit/output.ts';
@@ -12,8 +13,11 @@ export default defineCommand({
   summary: "Show the team's usage in the current period",
   description:
     'Runs and interviews are counted over the period; agents (assignments) and executing runs (concurrency) are current figures.\n\nWith --fail-over, the exit code is 6 if more than that share of any limit is used. Figures without a limit never exceed it.',
-  options: { failOver: integer('PERCENT', 'Exit with 6 if more than this share of a limit is used', { minimum: 0, maximum: 100 }) },
-  operations: ['getTeamUsage'],
+  options: {
+    failOver: integer('PERCENT', 'Exit with 6 if more than this share of a limit is used', { minimum: 0, maximum: 100 }),
+    ...webFlag,
+  },
+  operations: ['getTeamUsage', 'createPageCode'],
   exits: [exitCodes.conflict],
   examples: [
     { command: 'aops billing usage', text: 'Show usage, limits and remaining amounts' },
@@ -31,6 +35,10 @@ export default defineCommand({
     return `${await renderRecord([{ label: 'Period', value: period }], view)}${view.tty ? '\n' : ''}${await renderBars(bars(usage), view)}`;
   }),
   async run(context, input) {
+    if (input.web) {
+      refuseWithWeb(input, { failOver: 'the page has no exit code' });
+      return openTeamPage(context, '/usage');
+    }
     const client = await context.client();
     const usage = await client.call('getTeamUsage', { params: { teamId: context.teamId() } });
     const { failOver } = input;

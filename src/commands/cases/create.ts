@@ -25,7 +25,7 @@ export default defineCommand({
       check: labelForm,
       complete: 'labels',
     }),
-    priority: choice(casePriorities, 'Priority of the case (default none)'),
+    priority: choice(casePriorities, 'Priority of the case (default: none)'),
     from: text('FILE', 'Import cases from a .csv, .json, .ndjson or .jsonl file', { complete: 'files' }),
     map: texts('COLUMN=FIELD', 'Use a column of --from as title, data, priority, labels or label:KEY, or ignore it; can be repeated'),
   },

@@ -1,5 +1,6 @@
 /** Filters for cases: the options, and the form that the interface accepts. */
 import { omitUndefined } from '../../base/omit-undefined.ts';
+import { pageView } from '../../cli/desktop/team-page.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { type CommandInput, choice, choices, dateTime, texts } from '../../cli/kit/flags.ts';
 import { labelForm, readLabel } from '../../cli/names/label.ts';
@@ -24,12 +25,29 @@ export const filterFlags = {
 } as const;
 
 export const sortFlags = {
-  sortBy: choice(caseSortFields, 'Field to sort by (default created_at)', { metavar: 'FIELD' }),
-  sortOrder: choice(['asc', 'desc'], 'Sort order (default desc)'),
+  sortBy: choice(caseSortFields, 'Field to sort by (default: created_at)', { metavar: 'FIELD' }),
+  sortOrder: choice(['asc', 'desc'], 'Sort order (default: desc)'),
 } as const;
 
 /** Cases that the interface displays as `in_progress` are filtered with `claimed`. */
 export const statusFilter = (status: CaseDisplayStatus): CaseStatusFilter => (status === 'in_progress' ? 'claimed' : status);
+
+type SortedInput = FilterInput & CommandInput<Record<never, never>, typeof sortFlags>;
+
+/** The view of the team page that shows the cases of a queue with the same filters. */
+export function queueView(context: Context, queueId: string, input: SortedInput, search: string | undefined): string {
+  const { status, priority, created_at_from, updated_at_from } = filtersOf(context, input);
+  return pageView(`/queues/${queueId}`, {
+    status: status?.join(','),
+    priority: priority?.join(','),
+    label: input.label,
+    since: created_at_from,
+    'updated-since': updated_at_from,
+    search,
+    sort: input.sortBy,
+    order: input.sortOrder,
+  });
+}
 
 type FilterInput = CommandInput<Record<never, never>, typeof filterFlags>;
 

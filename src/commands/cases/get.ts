@@ -1,3 +1,4 @@
+import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { column, documentOutput, recordFields, timeColumn } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
@@ -9,7 +10,8 @@ type CaseDetails = Case & Omit<Response<'getCase'>, 'case'>;
 export default defineCommand({
   summary: 'Show a case with its data and history',
   arguments: { case: caseArgument },
-  operations: ['getCase'],
+  options: webFlag,
+  operations: ['getCase', 'createPageCode'],
   examples: [
     { command: 'aops cases get CASE', text: 'Show a case' },
     { command: "aops cases get CASE --jq '.data | fromjson | .amount'", text: 'Print a value from its data' },
@@ -29,6 +31,7 @@ export default defineCommand({
     return view.tty && history !== '' ? `${sheet}\n${history}` : sheet + history;
   }),
   async run(context, input) {
+    if (input.web) return openTeamPage(context, `/cases/${input.case}`);
     const client = await context.client();
     const { case: row, ...more } = await client.call('getCase', { params: { case_id: input.case } });
     return { ...row, ...more };

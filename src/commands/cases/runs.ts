@@ -1,3 +1,4 @@
+import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { wholeList } from '../../cli/kit/list.ts';
 import { column, idColumn, listOutput, statusColumn, timeColumn, wideViewForIds } from '../../cli/kit/output.ts';
@@ -9,7 +10,8 @@ import { caseArgument } from './record.ts';
 export default defineCommand({
   summary: 'List the runs that worked on a case, newest first',
   arguments: { case: caseArgument },
-  operations: ['listCaseRuns'],
+  options: webFlag,
+  operations: ['listCaseRuns', 'createPageCode'],
   examples: [{ command: 'aops cases runs CASE', text: 'List the runs of a case' }],
   result: returns('listCaseRuns.runs[]'),
   output: listOutput<CaseRun>({
@@ -24,6 +26,7 @@ export default defineCommand({
     empty: 'No run has worked on this case.',
   }),
   async run(context, input) {
+    if (input.web) return openTeamPage(context, `/cases/${input.case}`);
     const client = await context.client();
     return wholeList((await client.call('listCaseRuns', { params: { case_id: input.case } })).runs);
   },

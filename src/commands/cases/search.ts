@@ -1,4 +1,5 @@
 import { omitUndefined } from '../../base/omit-undefined.ts';
+import { openTeamPage, pagedByPage, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { optionalArgument } from '../../cli/kit/flags.ts';
 import { listFlags, rowList } from '../../cli/kit/list.ts';
@@ -7,14 +8,14 @@ import { returns } from '../../cli/kit/result.ts';
 import { queueId } from '../../cli/names/resolve.ts';
 import { queueArgument } from '../../cli/records/queue.ts';
 import type { Case } from '../../interface/types.ts';
-import { filterFlags, filtersOf, sortFlags } from './filters.ts';
+import { filterFlags, filtersOf, queueView, sortFlags } from './filters.ts';
 import { labelTexts } from './record.ts';
 
 export default defineCommand({
   summary: 'Search the cases of a queue by text and labels',
   arguments: { queue: queueArgument, text: optionalArgument('Text in the title, data or ID') },
-  options: { ...listFlags, ...filterFlags, ...sortFlags },
-  operations: ['listQueues', 'searchCases'],
+  options: { ...listFlags, ...filterFlags, ...sortFlags, ...webFlag },
+  operations: ['listQueues', 'searchCases', 'createPageCode'],
   examples: [
     { command: "aops cases search invoices 'Acme GmbH'", text: 'Search by text and show the matches' },
     {
@@ -35,8 +36,10 @@ export default defineCommand({
     empty: 'No cases match.',
   }),
   async run(context, input) {
+    if (input.web) refuseWithWeb(input, pagedByPage);
     const client = await context.client();
     const params = { queue_id: await queueId(context, input.queue) };
+    if (input.web) return openTeamPage(context, queueView(context, params.queue_id, input, input.text));
     const searchOptions = omitUndefined({ search: input.text, sort_by: input.sortBy, sort_order: input.sortOrder });
     const filters = filtersOf(context, input);
     return rowList(input, async (limit, offset) => {

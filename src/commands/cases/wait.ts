@@ -28,7 +28,7 @@ export default defineCommand({
   arguments: selectionArguments,
   options: {
     ...selectionFlags,
-    onRequest: choice(['wait', 'fail'], 'What to do when only human input is missing: keep waiting, or end with exit 12 (default fail)'),
+    onRequest: choice(['wait', 'fail'], 'What to do when only human input is missing: keep waiting, or end with exit 12 (default: fail)'),
   },
   operations: [...selectionOperations, ...heldUpOperations],
   exits: [exitCodes.runFailed, exitCodes.runWaiting],

@@ -61,7 +61,8 @@ function placeOf(before: readonly string[]): Place {
 function refresh({ launcher, env }: Context, source: RemoteSource, place: Place, of: string | undefined): void {
   const flags = Object.entries(place).flatMap(([key, value]) => [flagName(key), value]);
   const words = ['__refresh', ...flags, '--timeout', '10s', '--no-input', '--quiet', '--', source, ...(of === undefined ? [] : [of])];
-  const child = spawn(launcher.executable, [launcher.script, ...words], {
+  const [program, ...first] = launcher.command;
+  const child = spawn(program, [...first, ...words], {
     detached: true,
     stdio: 'ignore',
     env,

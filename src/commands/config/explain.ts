@@ -21,7 +21,7 @@ interface ExplainedSetting {
 export default defineCommand({
   summary: 'Show the effective settings and where they come from',
   description:
-    'Flags take precedence over the environment, the environment over the .aops.toml of the directory, that over the profile, and the profile over stored settings. Secrets are masked.',
+    'The first of these that has a value applies: a flag, the environment, the .aops.toml of the directory, the profile, a stored setting. Secrets are masked.',
   arguments: { key: optionalArgument('Only this setting', { complete: 'settings' }) },
   examples: [
     { command: 'aops config explain', text: 'Show all settings' },

@@ -15,7 +15,7 @@ interface TrustedFile {
 export default defineCommand({
   summary: 'Use the settings in a .aops.toml',
   description:
-    'A .aops.toml selects a profile, a team and an agent for its directory and everything below it. It is used only after you trusted it; if its content changes, or the directory moves, it is ignored until you trust it again. It cannot contain an address or a credential.',
+    'A .aops.toml selects a profile, a team, and an agent for its directory and everything below it. It is used only after you have trusted it; if its content changes, or the directory moves, it is ignored until you trust it again. It cannot contain an address or a credential.',
   arguments: { file: projectFileArgument },
   exits: [exitCodes.notFound],
   examples: [

@@ -27,7 +27,7 @@ export default defineCommand({
   options: {
     url: text('URL', 'Authorize this server and create a connection to it', { check: webAddress }),
     name: text('NAME', 'Name of the new connection, used in procedures', { check: length(1, 100) }),
-    type: text('TYPE', 'Type of the connection (default custom_mcp)', { check: length(1, 100) }),
+    type: text('TYPE', 'Type of the connection (default: custom_mcp)', { check: length(1, 100) }),
     provider: text('NAME', 'Authorize a provider that is built into the service, instead of an MCP server'),
     returnUrl: text('URL', 'URL to redirect to after the authorization', { check: webAddress }),
     browser: toggle('Open a browser or only print the URL (default: open a browser on a terminal)'),

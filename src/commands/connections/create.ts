@@ -23,7 +23,7 @@ export default defineCommand({
         metavar: 'METHOD',
       },
     ),
-    type: text('TYPE', 'Type of the connection (default custom_mcp)', { check: length(1, 100) }),
+    type: text('TYPE', 'Type of the connection (default: custom_mcp)', { check: length(1, 100) }),
   },
   operations: ['createConnection'],
   mutates: true,

@@ -12,6 +12,7 @@ import { openChanges } from '../../cli/connect/journal.ts';
 import { readState, runningService, stateFile } from '../../cli/connect/local-state.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { formatSize } from '../../terminal/size.ts';
+import { browserCheck } from './browser.ts';
 import { type Check, fail, failedCheck, ok, skip, warn } from './check.ts';
 import { containmentCheck } from './containment.ts';
 
@@ -27,6 +28,7 @@ export async function machineChecks(context: Context): Promise<Check[]> {
       spaceCheck(context),
       localCheck(context),
       containmentCheck(context),
+      browserCheck(context),
       completionCheck(context),
       changesCheck(context),
     ])),

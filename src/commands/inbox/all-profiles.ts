@@ -2,7 +2,7 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { contextOfProfile } from '../../cli/connect/profile-context.ts';
-import type { PendingRequest } from '../../cli/following/pending.ts';
+import type { PendingRequest } from '../../cli/following/pending-requests.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import type { Client } from '../../client/client.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
@@ -13,22 +13,20 @@ export interface Access {
   client: Client;
 }
 
-type ReadRequests = (access: Access) => Promise<PendingRequest[]>;
+export type ReadRequests = (access: Access) => Promise<PendingRequest[]>;
 
 export class AllProfiles {
   readonly #context: Context;
-  readonly #read: ReadRequests;
-  readonly #names: readonly string[];
+  /** The current profile first: of two profiles for the same team, its requests are shown. */
+  readonly names: readonly string[];
   readonly #accesses = new Map<string, Access>();
   readonly #failures = new Map<string, AopsError>();
 
   /** @throws AopsError `no_profiles` */
-  constructor(context: Context, read: ReadRequests) {
+  constructor(context: Context) {
     this.#context = context;
-    this.#read = read;
-    // The current profile first: of two profiles for the same team, its requests are shown.
     const profiles = context.store.profiles().sort((a, b) => Number(b.current) - Number(a.current));
-    this.#names = profiles.map(({ name }) => name);
+    this.names = profiles.map(({ name }) => name);
     if (profiles.length === 0)
       throw new AopsError('There are no profiles.', {
         code: 'no_profiles',
@@ -38,15 +36,15 @@ export class AllProfiles {
   }
 
   /** The requests of all profiles that can be read, oldest first, each only once. */
-  readonly load = async (): Promise<PendingRequest[]> => {
-    const lists = await Promise.all(this.#names.map((name) => this.#requestsOf(name)));
+  async load(read: ReadRequests): Promise<PendingRequest[]> {
+    const lists = await Promise.all(this.names.map((name) => this.#requestsOf(name, read)));
     const requests = new Map<string, PendingRequest>();
     for (const request of lists.flat()) {
       const key = `${this.accessOf(request).client.baseUrl} ${request.id}`;
       if (!requests.has(key)) requests.set(key, request);
     }
     return [...requests.values()].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
-  };
+  }
 
   /** The profile with which a request was read, for answering it. */
   readonly accessOf = ({ profile }: PendingRequest): Access => {
@@ -59,7 +57,7 @@ export class AllProfiles {
   get error(): AopsError | undefined {
     const [first] = this.#failures.values();
     if (first === undefined) return undefined;
-    return new AopsError(`${pluralize(this.#failures.size, 'profile', 'profiles')} of ${this.#names.length} could not be read.`, {
+    return new AopsError(`${this.#failures.size} of ${pluralize(this.names.length, 'profile')} could not be read.`, {
       code: 'profiles_not_read',
       exit: first.exit,
       hint: first.hint,
@@ -71,20 +69,36 @@ export class AllProfiles {
     for (const { client } of this.#accesses.values()) await client.close();
   }
 
-  async #requestsOf(name: string): Promise<PendingRequest[]> {
+  /**
+   * Reports that a profile can no longer be watched.
+   * @returns the error that ends watching, if this was the last profile, or if the command was interrupted
+   */
+  endWatching(name: string, error: unknown): unknown {
+    if (!(error instanceof AopsError) || this.#context.signal.aborted) return error;
+    this.#fail(name, error, ' It is no longer watched.');
+    return this.#failures.size < this.names.length ? undefined : this.error;
+  }
+
+  async #requestsOf(name: string, read: ReadRequests): Promise<PendingRequest[]> {
     if (this.#failures.has(name)) return [];
     try {
-      const access = this.#accesses.get(name) ?? (await this.#open(name));
-      return (await this.#read(access)).map((request) => ({ ...request, profile: name }));
+      return (await read(await this.open(name))).map((request) => ({ ...request, profile: name }));
     } catch (error) {
       if (!(error instanceof AopsError) || this.#context.signal.aborted) throw error;
-      this.#failures.set(name, error);
-      this.#context.terminal.warn(`Profile "${name}": ${sanitizeLine(error.message)}`);
+      this.#fail(name, error);
       return [];
     }
   }
 
-  async #open(name: string): Promise<Access> {
+  #fail(name: string, error: AopsError, note = ''): void {
+    this.#failures.set(name, error);
+    this.#context.terminal.warn(`Profile "${name}": ${sanitizeLine(error.message)}${note}`);
+  }
+
+  /** @throws AopsError if the profile cannot be used, for example because it is not signed in */
+  async open(name: string): Promise<Access> {
+    const existing = this.#accesses.get(name);
+    if (existing !== undefined) return existing;
     const context = contextOfProfile(this.#context, name);
     const access = { context, client: await context.client() };
     this.#accesses.set(name, access);

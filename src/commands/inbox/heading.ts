@@ -1,5 +1,5 @@
 /** Lines about a request: its run, how long it has been waiting, and its position among the requests. Pure. */
-import type { PendingRequest } from '../../cli/following/pending.ts';
+import type { PendingRequest } from '../../cli/following/pending-requests.ts';
 import { runTitle } from '../../cli/names/run-names.ts';
 import { elapsedTime } from '../../terminal/relative-time.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
@@ -10,10 +10,11 @@ export interface Place {
   total: number;
 }
 
-/** `#17  payer: March  waiting for 3h  2 of 5`; the position of a single request is left out. */
+/** `#17  payer: March  waiting for 3h  2 of 5`; the position of a single request is left out, and so is the profile if there is only one. */
 export function heading(request: PendingRequest, { position, total }: Place, now: number): string {
-  const { run_id: id, run_number, agent_name, run_title, created_at } = request;
+  const { run_id: id, run_number, agent_name, run_title, created_at, profile } = request;
   const parts = [
+    ...(profile ? [`Profile ${profile}`] : []),
     ...(run_number ? [runTitle({ id, run_number })] : []),
     `${agent_name}: ${run_title}`,
     waitingFor(created_at, now),
@@ -23,7 +24,9 @@ export function heading(request: PendingRequest, { position, total }: Place, now
 }
 
 /** The line for a reminder of a request. */
-export const reminderLine = ({ run_id: id, run_number, agent_name, title, created_at }: PendingRequest, now: number): string =>
-  sanitizeLine(`Reminder: ${agent_name} ${runTitle({ id, run_number })} has been ${waitingFor(created_at, now)}: ${title}`);
+export const reminderLine = ({ run_id: id, run_number, agent_name, title, created_at, profile }: PendingRequest, now: number): string =>
+  sanitizeLine(
+    `${profile ? `Profile ${profile}: ` : ''}Reminder: ${agent_name} ${runTitle({ id, run_number })} has been ${waitingFor(created_at, now)}: ${title}`,
+  );
 
 const waitingFor = (since: string, now: number): string => `waiting for ${elapsedTime(new Date(since), now)}`;

@@ -1,13 +1,15 @@
 /** A person answering requests at the terminal one by one, until none are left or the person stops. */
 
+import { AopsError } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { type AnswerOutcome, answerHere } from '../../cli/following/answer-here.ts';
-import type { PendingRequest } from '../../cli/following/pending.ts';
+import type { PendingRequest } from '../../cli/following/pending-requests.ts';
 import { recentSteps } from '../../cli/following/recent-steps.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { runTitle } from '../../cli/names/run-names.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import { relativeTime } from '../../terminal/relative-time.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Access } from './all-profiles.ts';
 import { heading, type Place } from './heading.ts';
 import type { InboxFeed, Load } from './inbox-feed.ts';
@@ -16,9 +18,9 @@ export class InboxSession {
   readonly #context: Context;
   readonly #accessOf: (request: PendingRequest) => Access;
   /** Requests that the person chose to leave pending. */
-  readonly #leftPendingIds = new Set<string>();
+  readonly #leftPending = new Set<string>();
   /** Requests that are no longer pending; the last poll might still list them. */
-  readonly #resolvedIds = new Set<string>();
+  readonly #resolved = new Set<string>();
   #answeredCount = 0;
 
   /** @param accessOf with which context and client a request is answered */
@@ -49,8 +51,8 @@ export class InboxSession {
     line?.start(() => `Waiting for requests  ${this.#answeredCount} answered`);
     try {
       for (;;) {
-        const open = feed.pending.filter(({ id }) => !this.#resolvedIds.has(id));
-        const nextRequest = open.find(({ id }) => !this.#leftPendingIds.has(id));
+        const open = feed.pending.filter((request) => !this.#resolved.has(keyOf(request)));
+        const nextRequest = open.find((request) => !this.#leftPending.has(keyOf(request)));
         if (nextRequest === undefined) {
           await feed.nextPoll();
           continue;
@@ -70,8 +72,11 @@ export class InboxSession {
 
   /** What is left to do, for the person who ends a watch. */
   #summarise(feed: InboxFeed): void {
-    const open = feed.lastPending.filter(({ id }) => !this.#resolvedIds.has(id));
-    const rest = open.length === 0 ? 'nothing else is pending.' : `${open.length} still pending. Answer them with: aops inbox`;
+    const open = feed.lastPending.filter((request) => !this.#resolved.has(keyOf(request)));
+    const rest =
+      open.length === 0
+        ? 'nothing else is pending.'
+        : `${open.length} still pending. Answer them with: aops inbox${open.some(({ profile }) => profile) ? ' --all-profiles' : ''}`;
     this.#end(`Answered ${this.#answeredCount}; ${rest}`);
   }
 
@@ -83,14 +88,15 @@ export class InboxSession {
     const { prompter, clock, signal } = this.#context;
     const choices = open.map((request) => ({
       name: `${relativeTime(new Date(request.created_at), clock.now())}  ${request.profile ? `${request.profile}  ` : ''}${request.agent_name}  ${request.title}`,
-      value: request.id,
+      value: keyOf(request),
       description: `${request.run_title}  (run ${runTitle({ id: request.run_id, run_number: request.run_number })})`,
     }));
     const done = { name: 'Done', value: '' };
-    const first = open.find(({ id }) => !this.#leftPendingIds.has(id))?.id ?? done.value;
+    const first = open.find((request) => !this.#leftPending.has(keyOf(request)));
     const message = `${pluralize(open.length, 'request is', 'requests are')} waiting for an answer`;
-    const id = await prompter.select({ message, choices: [...choices, done], initial: first }, { signal, unsolicited });
-    return open.find((request) => request.id === id);
+    const initial = first === undefined ? done.value : keyOf(first);
+    const key = await prompter.select({ message, choices: [...choices, done], initial }, { signal, unsolicited });
+    return open.find((request) => keyOf(request) === key);
   }
 
   /** Prompts for one request. The prompt disappears if someone else answers first. */
@@ -98,22 +104,44 @@ export class InboxSession {
     const { terminal, clock } = this.#context;
     const { bold } = await terminal.err.styles();
     const { context, client } = this.#accessOf(request);
-    const steps = await recentSteps(context, client, request.run_id);
-    terminal.note([bold(heading(request, this.#placeOf(request, open), clock.now())), ...steps].join('\n'));
-    const outcome = await answerHere(context, client, request.run_id, request);
-    if (outcome === 'answered') this.#answeredCount += 1;
+    let outcome: AnswerOutcome;
+    try {
+      const steps = await recentSteps(context, client, request.run_id);
+      terminal.note([bold(heading(request, this.#placeOf(request, open), clock.now())), ...steps].join('\n'));
+      outcome = await answerHere(context, client, request.run_id, request);
+    } catch (error) {
+      this.#reportFailure(request, error);
+      this.#leftPending.add(keyOf(request));
+      return 'left';
+    }
+    if (outcome === 'answered') {
+      this.#answeredCount += 1;
+      if (request.profile) terminal.note(`Answered with the profile "${request.profile}".`);
+    }
     if (outcome === 'left') {
-      this.#leftPendingIds.add(request.id);
+      this.#leftPending.add(keyOf(request));
       terminal.note(`Left pending: ${request.title}`);
-    } else this.#resolvedIds.add(request.id);
+    } else this.#resolved.add(keyOf(request));
     if (outcome === 'gone') terminal.note('The request is no longer pending: someone else answered it, or the run was stopped.');
     return outcome;
   }
 
+  /** With several profiles, the failure of one does not end the session. @throws the error otherwise */
+  #reportFailure({ profile, title }: PendingRequest, error: unknown): void {
+    const { terminal, signal } = this.#context;
+    if (!profile || !(error instanceof AopsError) || error instanceof PromptCancelled || signal.aborted) throw error;
+    terminal.warn(sanitizeLine(`Profile "${profile}": ${error.message}`));
+    if (error.hint !== undefined) terminal.warn(sanitizeLine(error.hint));
+    terminal.warn(sanitizeLine(`Not answered here: ${title}`));
+  }
+
   /** The position among all requests of this session: those that are dealt with come first. */
   #placeOf(request: PendingRequest, open: readonly PendingRequest[]): Place {
-    const isDealtWith = ({ id }: PendingRequest): boolean => this.#leftPendingIds.has(id) && id !== request.id;
-    const dealtWithCount = this.#resolvedIds.size + open.filter(isDealtWith).length;
-    return { position: dealtWithCount + 1, total: this.#resolvedIds.size + open.length };
+    const isDealtWith = (other: PendingRequest): boolean => this.#leftPending.has(keyOf(other)) && keyOf(other) !== keyOf(request);
+    const dealtWithCount = this.#resolved.size + open.filter(isDealtWith).length;
+    return { position: dealtWithCount + 1, total: this.#resolved.size + open.length };
   }
 }
+
+/** Services choose IDs, so requests of two profiles could have the same. */
+const keyOf = ({ profile, id }: PendingRequest): string => `${profile ?? ''} ${id}`;

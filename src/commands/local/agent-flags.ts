@@ -18,11 +18,11 @@ export const agentProcessOptions = {
     maximum: maxAgents,
   }),
   agentIdle: duration(
-    `Keep the process of an agent for this time while its run waits for a person; then end it, and resume the session in another one (default ${defaultIdle})`,
+    `Keep the process of an agent for this time while its run waits for a person; then end it, and resume the session in another one (default: ${defaultIdle})`,
   ),
   agentTimeout: {
     ...duration(
-      `End a turn of an agent after this time, unless its definition sets another (default ${defaultTimeout}, at most ${maxTimeout})`,
+      `End a turn of an agent after this time, unless its definition sets another (default: ${defaultTimeout}, at most ${maxTimeout})`,
     ),
     parse: timeoutCheck,
   },

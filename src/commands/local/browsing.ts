@@ -12,7 +12,7 @@ export const browsingOptions = (byDefault: BrowsePolicy) =>
   ({
     browse: choice(
       policies,
-      `Allow runs to open pages in a browser: anywhere (on), only at public addresses, or not at all (default ${byDefault})`,
+      `Allow runs to open pages in a browser: anywhere (on), only at public addresses, or not at all (default: ${byDefault})`,
     ),
     chromium: text('PATH', 'Browse with this Chromium (default: an installed one)', { complete: 'files' }),
   }) as const;

@@ -7,7 +7,7 @@ import { duration, flag, integer, text, texts } from '../../cli/kit/flags.ts';
 import type { ServiceOptions } from '../../service/service.ts';
 
 export const listeningOptions = {
-  host: text('ADDRESS', 'Listen on this address (default 127.0.0.1)'),
+  host: text('ADDRESS', 'Listen on this address (default: 127.0.0.1)'),
   port: integer('N', 'Listen on this port (default: a free port)', { minimum: 0, maximum: 65_535 }),
   tlsCert: text('FILE', 'Use TLS with this certificate (PEM, including its chain); SIGHUP reloads it', { complete: 'files' }),
   tlsKey: text('FILE', 'Private key of the certificate (PEM)', { complete: 'files' }),
@@ -20,7 +20,7 @@ export const listeningOptions = {
     'ADDRESS|CIDR',
     'Trust X-Forwarded-For or Forwarded from this proxy, for rate limits and the log; can be repeated (default: trust none)',
   ),
-  rateLimit: text('N/s|m|h', 'Requests allowed per credential and second, minute or hour (default 3000/m)', { check: rateCheck }),
+  rateLimit: text('N/s|m|h', 'Requests allowed per credential and second, minute or hour (default: 3000/m)', { check: rateCheck }),
   runConcurrency: integer('N', 'Number of runs to execute at a time (default: what the plan of each team allows)', {
     minimum: 1,
     maximum: 10_000,
@@ -28,8 +28,8 @@ export const listeningOptions = {
   metricsTokenFile: text('FILE', 'Allow access to /metrics with the token in this file (default: only from this machine)', {
     complete: 'files',
   }),
-  drainDelay: duration('Keep serving this long after the signal to stop, while /readyz reports not ready (default 0s)'),
-  drainTimeout: duration('Wait this long for requests, and again for deliveries, before stopping (default 5s)'),
+  drainDelay: duration('Keep serving this long after the signal to stop, while /readyz reports not ready (default: 0s)'),
+  drainTimeout: duration('Wait this long for requests, and again for deliveries, before stopping (default: 5s)'),
 } as const;
 
 export interface ListeningInput {

@@ -1,6 +1,7 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { dataDirFlag, findService, type LocalState, reachable } from '../../cli/connect/local-state.ts';
 import { openUrl } from '../../cli/desktop/open.ts';
+import { pageUrl } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag, toggle } from '../../cli/kit/flags.ts';
@@ -43,7 +44,7 @@ export default defineCommand({
     const state = await requireService(context, input.dataDir);
     const { view, code, expires_at } = await prepare(context, state, input);
     const page = `${state.public_url ?? reachable(state.url)}/`;
-    const url = `${page}#code=${code}&view=${view}`;
+    const url = pageUrl(page, view, code);
     const wantsBrowser = input.browser ?? (context.terminal.out.isTTY && context.format === 'table');
     const isOpened = wantsBrowser && (await openUrl(context, url));
     if (wantsBrowser && !isOpened) context.terminal.note('No browser could be opened. Open this URL in a browser on this machine:');

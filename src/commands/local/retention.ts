@@ -10,7 +10,7 @@ const minRetention = 60_000;
 export const retentionOptions = {
   retention: text(
     'DURATION|off',
-    `Delete finished runs, with their messages and files, after this time (default ${byDefault}; "off" keeps them)`,
+    `Delete finished runs, with their messages and files, after this time (default: ${byDefault}; "off" keeps them)`,
     {
       check: retentionCheck,
     },

@@ -6,10 +6,10 @@ import type { LogEntry } from '../../service/service.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 
 export const logOptions = {
-  logFormat: choice(['text', 'json'], 'Format of the log (default text on a terminal, json otherwise)'),
+  logFormat: choice(['text', 'json'], 'Format of the log (default: text on a terminal, json otherwise)'),
   logLevel: choice(
     ['debug', 'info', 'warn', 'error'],
-    'Minimum level of log entries (default info, which includes every request except those that watch)',
+    'Minimum level of log entries (default: info, which includes every request except those that watch)',
   ),
 } as const;
 

@@ -193,7 +193,8 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     '--json',
   ];
   // It runs in its own session, so Ctrl-C in this terminal does not reach it.
-  const child = spawn(context.launcher.executable, [context.launcher.script, 'serve', ...flags], {
+  const [program, ...first] = context.launcher.command;
+  const child = spawn(program, [...first, 'serve', ...flags], {
     detached: true,
     stdio: ['ignore', log, log],
     cwd: dataDirectory,

@@ -9,7 +9,7 @@ export const webhookOptions = {
     'HOST|CIDR',
     'Allow webhooks to this host: a name, *.NAME, an address, a range, "loopback" for this machine, or "public" for the internet; can be repeated (default: none; `local up` adds loopback)',
   ),
-  webhookTimeScale: text('N', 'Multiply the time between attempts by this factor, for tests (default 1)', { check: scaleCheck }),
+  webhookTimeScale: text('N', 'Multiply the time between attempts by this factor, for tests (default: 1)', { check: scaleCheck }),
 } as const;
 
 export interface WebhookInput {

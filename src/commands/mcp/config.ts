@@ -16,7 +16,7 @@ export default defineCommand({
   options: {
     http: flag('Configure the client to connect directly to the service'),
     absolute: flag('Use the absolute path of aops, for clients that cannot find it'),
-    name: text('NAME', 'Name of the server in the client (default aops)'),
+    name: text('NAME', 'Name of the server in the client (default: aops)'),
   },
   examples: [
     { command: 'aops mcp config > .mcp.json', text: 'Configure the clients of a project' },

@@ -15,12 +15,12 @@ export interface ServerEntry {
  * @param options further arguments of `aops mcp serve`
  */
 export function serverEntry(context: Context, absolute: boolean, options: readonly string[] = []): ServerEntry {
-  const { launcher } = context;
+  const [program, ...first] = context.launcher.command;
   const { profile } = context.config();
   const args = ['mcp', 'serve', ...(profile.value === undefined ? [] : ['--profile', profile.value]), ...options];
   const folders = foldersOf(context);
   return {
-    ...(absolute ? { command: launcher.executable, args: [launcher.script, ...args] } : { command: 'aops', args }),
+    ...(absolute ? { command: program, args: [...first, ...args] } : { command: 'aops', args }),
     ...(Object.keys(folders).length === 0 ? {} : { env: folders }),
   };
 }

@@ -22,7 +22,7 @@ const patternsOf = (allow: readonly string[]): string[] => allow.flatMap((words)
 
 function toolPattern(value: string, name: string): string {
   if (patternsOf([value]).every((word) => /^[\w.*-]+$/.test(word))) return value;
-  throw new UsageError(`${name} must be the name of a tool, or a pattern such as list_*; "${value}" is not valid.`);
+  throw new UsageError(`${name} must be the name of a tool or a pattern such as list_*, not "${value}".`);
 }
 
 /** The arguments of `aops mcp serve` for the same limits. */

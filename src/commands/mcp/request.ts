@@ -5,6 +5,7 @@ import { defineCommand } from '../../cli/kit/command.ts';
 import { optionalArgument, text, texts } from '../../cli/kit/flags.ts';
 import type { RpcMessage } from '../../client/json-rpc.ts';
 import { isRead } from '../../client/mcp/read-only-tools.ts';
+import { refuseAnswer } from './person.ts';
 import { withSession } from './session.ts';
 
 export default defineCommand({
@@ -31,9 +32,11 @@ export default defineCommand({
     return withSession(context, async (session) => {
       if (method === undefined) {
         const message = checkedMessage(body);
+        refuseAnswer(message.method, message.params);
         return session.exchange(message, message.id !== undefined && !isRead(message.method));
       }
       if (body !== undefined && !isObject(body)) throw new UsageError('--input must contain a JSON object with the parameters.');
+      refuseAnswer(method, body);
       const params = body === undefined ? {} : { params: body };
       if (method.startsWith('notifications/')) return session.exchange({ jsonrpc: '2.0', method, ...params }, false);
       return session.request({ method, ...params, mutates: !isRead(method) });

@@ -15,7 +15,7 @@ export default defineCommand({
   description:
     'For MCP clients that start their servers themselves. Each line of standard input is a JSON-RPC message. It is sent to the MCP endpoint of the service with the credential of the profile, and the response is written to standard output as one line; nothing else is written there. Requests are retried like those of other commands, but changes never happen more than once. The command ends when its input ends.\n\n--read-only and --allow limit the tools. They are enforced here: a call of any other tool is refused. Without them, all tools are offered, except that only a person can answer a human request: the client shows its user a form with the request, and sends what the user decides. A client that cannot show forms is not offered the tool for answers.',
   options: policyOptions,
-  operations: ['callMcp', 'getRun'],
+  operations: ['callMcp', 'getRun', 'respondToHumanRequest'],
   examples: [
     { command: 'aops mcp serve', text: 'Run the server, as a client does' },
     { command: 'aops mcp serve --read-only', text: 'Offer only tools that change nothing' },

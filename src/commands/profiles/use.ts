@@ -12,8 +12,9 @@ export default defineCommand({
   async run(context, input) {
     await context.store.useProfile(input.name);
     const { project } = context;
-    const here = project?.settings?.profile;
-    if (here !== undefined && here !== input.name) context.terminal.note(`In this directory, ${project?.file} still selects "${here}".`);
+    const projectProfile = project?.settings?.profile;
+    if (projectProfile !== undefined && projectProfile !== input.name)
+      context.terminal.note(`In this directory, ${project?.file} still selects "${projectProfile}".`);
     return context.store.profile(input.name);
   },
 });

@@ -1,3 +1,4 @@
+import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
@@ -22,7 +23,8 @@ const agentShape = { agent_id: 'uuid', agent_name: 'string', case_trigger_enable
 export default defineCommand({
   summary: 'Show a queue, its case counts and its agents',
   arguments: { queue: queueArgument },
-  operations: ['listQueues', 'getQueue', 'searchCases', 'listQueueAgents'],
+  options: webFlag,
+  operations: ['listQueues', 'getQueue', 'searchCases', 'listQueueAgents', 'createPageCode'],
   examples: [
     { command: 'aops queues get invoices', text: 'Show a queue by name' },
     { command: 'aops queues get invoices --jq .case_counts.failed', text: 'Print the number of failed cases' },
@@ -39,9 +41,10 @@ export default defineCommand({
     'Filled by': producers?.map(({ agent_name }) => agent_name).join(', ') || undefined,
     Next: nextCommand(queue.name, counts, consumers),
   })),
-  async run(context, input): Promise<QueueDetails> {
+  async run(context, input): Promise<QueueDetails | undefined> {
     const client = await context.client();
     const params = { queue_id: await queueId(context, input.queue) };
+    if (input.web) return openTeamPage(context, `/queues/${params.queue_id}`);
     const [{ queue }, counts, agents] = await Promise.all([
       client.call('getQueue', { params }),
       caseCounts(client, params.queue_id),

@@ -1,4 +1,5 @@
 import { omitUndefined } from '../../base/omit-undefined.ts';
+import { openTeamPage, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { text } from '../../cli/kit/flags.ts';
@@ -7,10 +8,16 @@ import { column, idColumn, listOutput, timeColumn } from '../../cli/kit/output.t
 import { returns } from '../../cli/kit/result.ts';
 import type { Queue } from '../../interface/types.ts';
 
+const notOnPage = {
+  limit: 'the page shows all queues',
+  offset: 'the page shows all queues',
+  automation: 'the page does not filter queues by automation',
+} as const;
+
 export default defineCommand({
   summary: 'List the queues of the team',
-  options: { ...listFlags, automation: text('ID', 'Only queues of this automation', { check: uuid }) },
-  operations: ['listQueues'],
+  options: { ...listFlags, automation: text('ID', 'Only queues of this automation', { check: uuid }), ...webFlag },
+  operations: ['listQueues', 'createPageCode'],
   examples: [
     { command: 'aops queues list', text: 'List the first 20 queues' },
     { command: 'aops queues list --all -o id', text: 'Print the IDs of all queues' },
@@ -26,6 +33,10 @@ export default defineCommand({
     empty: 'There are no queues. Create one with `aops queues create NAME`.',
   }),
   async run(context, input) {
+    if (input.web) {
+      refuseWithWeb(input, notOnPage);
+      return openTeamPage(context, '/queues');
+    }
     const client = await context.client();
     const params = { teamId: context.teamId() };
     const filters = omitUndefined({ automation_id: input.automation });

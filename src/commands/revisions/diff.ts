@@ -1,3 +1,5 @@
+import { UsageError } from '../../base/errors.ts';
+import { openTeamPage, pageView, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { documentOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
@@ -23,11 +25,12 @@ export default defineCommand({
     before: namedRevision('The first revision: its ID, AGENT@live, AGENT@latest or AGENT@NUMBER'),
     after: namedRevision('The second revision; live, latest or a number is enough if the agent is known'),
   },
-  options: { agent: agentFlag },
-  operations: ['listAgents', 'listAgentRevisions', 'getRevision'],
+  options: { agent: agentFlag, ...webFlag },
+  operations: ['listAgents', 'listAgentRevisions', 'getRevision', 'createPageCode'],
   examples: [
     { command: 'aops revisions diff invoice-check@live latest', text: 'Show what promoting the newest revision would change' },
     { command: 'aops revisions diff 2 3 --agent invoice-check', text: 'Compare revisions by number' },
+    { command: 'aops revisions diff invoice-check@live latest --web', text: 'Open the comparison in a browser' },
     { command: "aops revisions diff 2 live --agent invoice-check --jq '.same'", text: 'Print whether two revisions are the same' },
   ],
   result: returns({
@@ -47,6 +50,14 @@ export default defineCommand({
     const agent = input.agent ?? agentIn(input.before) ?? agentIn(input.after);
     const before = await findRevision(context, input.before, agent);
     const after = await findRevision(context, input.after, agent);
+    if (input.web) {
+      if (before.agent_id !== after.agent_id)
+        throw new UsageError(
+          'The page compares revisions of the same agent only.',
+          'Leave out --web to compare revisions of two agents here.',
+        );
+      return openTeamPage(context, pageView(`/agents/${after.agent_id}/revisions/${after.id}`, { compare: before.id }));
+    }
     const procedure = { before: procedureOf(before.config), after: procedureOf(after.config) };
     const config = configChanges(before.config, after.config);
     const same = procedure.before === procedure.after && config.length === 0;

@@ -1,19 +1,28 @@
 /** Watching a builder run: its questions are answered next to it; its proposal is displayed, and accepted, declined or left for later. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { outageNotes } from '../../cli/following/outage.ts';
+import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
 import { type FollowOptions, followFlags, followOptions, responderHere } from '../../cli/following/responder.ts';
+import type { Resumption } from '../../cli/following/resumption.ts';
 import { forPeople, viewOf } from '../../cli/kit/audience.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag } from '../../cli/kit/flags.ts';
 import { recordOutput, status } from '../../cli/kit/output.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
 import type { Client } from '../../client/client.ts';
-import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
+import type { BuilderRun, BuilderRunProgress, HumanRequest } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import { EventSequence } from '../../watch/envelope.ts';
 import { Pace } from '../../watch/pace.ts';
-import { type BuilderRunEvent, type BuilderRunIds, watchBuilderRun } from '../../watch/watch-builder-run.ts';
+import type { BuilderRunPoint } from '../../watch/resume/points.ts';
+import {
+  type BuilderRunEvent,
+  type BuilderRunIds,
+  builderRunStart,
+  builderRunToken,
+  questionsOf,
+  watchBuilderRun,
+} from '../../watch/watch-builder-run.ts';
 import { builderRequester } from './questions.ts';
 import { review, type Verdict, verdictWords } from './review.ts';
 import { builderRunSheet } from './sheet.ts';
@@ -58,13 +67,24 @@ export async function reviewOptions(
 
 type WatchResult = BuilderRun | BuilderRunProgress;
 
+const fromTheStart: Resumption<BuilderRunPoint> = { point: undefined };
+
 /**
  * Watches a builder run to its review and carries that out. Resolves to the result to print.
+ * @param resumption where to begin
  * @throws AopsError exit 12 when it waits for a decision that cannot be made here, exit 10 or 11 when it failed or was discarded
  */
-export async function followBuilderRun(context: Context, ids: BuilderRunIds, options: ReviewOptions): Promise<WatchResult | undefined> {
+export async function followBuilderRun(
+  context: Context,
+  ids: BuilderRunIds,
+  options: ReviewOptions,
+  { point, ...resumption }: Resumption<BuilderRunPoint> = fromTheStart,
+): Promise<WatchResult | undefined> {
   const client = await context.client();
-  const sink = await newSink(context);
+  const start = point && { seq: point.seq, position: point };
+  // What was reported before, and is still true, is not reported again, but still needs an answer or ends the command.
+  const reported = point && (await readBeforeWatching(context, async (reading) => reportedState(await reading.client(), point)));
+  const sink = await newSink(context, resumption);
   const stop = new AbortController();
   const pace = new Pace(context.clock);
   const answerer = new RequestAnswerer(responderHere(context, options), builderRequester(client, ids), {
@@ -75,14 +95,16 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let isReviewing = false;
   try {
+    if (reported?.end) {
+      sink.close();
+      if (reported.end.status !== 'waiting_for_approve') return resultOf(context, reported.end);
+      isReviewing = true;
+      return await settle(context, sink, point?.seq ?? 0, reported.end as BuilderRun, options);
+    }
+    if (reported?.questions) answerer.startAnswer(reported.questions);
     const onOutage = outageNotes(context);
-    for await (const event of watchBuilderRun(client, ids, {
-      clock: context.clock,
-      signal,
-      pace,
-      onOutage,
-      waitsIndefinitely: answerer.isBusy,
-    })) {
+    const watchOptions = { clock: context.clock, signal, pace, onOutage, waitsIndefinitely: answerer.isBusy };
+    for await (const event of watchBuilderRun(client, ids, watchOptions, start)) {
       await sink.event(event);
       if (event.type === 'builder_run.asking') answerer.startAnswer(event.data.questions);
       if (event.type === 'builder_run.answered') await answerer.endAnswer(true);
@@ -106,6 +128,16 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
     await answerer.end();
     sink.close();
   }
+}
+
+/** The questions that were reported as pending and still are, and the builder run if its proposal or its end was reported and nothing has changed. */
+async function reportedState(client: Client, point: BuilderRunPoint): Promise<{ questions?: HumanRequest; end?: WatchResult }> {
+  const { buildId, builderRunId, questionId, isReported, status } = point;
+  const run = await client.call('getLatestBuilderRun', { params: { build_id: buildId } });
+  const progress = run.id === builderRunId ? run : await client.call('getBuilderRunStatus', { params: { builder_run_id: builderRunId } });
+  if (isReported && progress.status === status) return { end: progress };
+  const questions = run.id === builderRunId ? questionsOf(run) : undefined;
+  return questions !== undefined && questions.id === questionId ? { questions } : {};
 }
 
 /** Adds the builder run as the result to an error with exit 12, if results are printed. */
@@ -135,7 +167,9 @@ async function settle(
   const reviewed = await review(context, verdict, buildId, { builder_run_id: run.id, expected_started_at: run.started_at });
   const finishedRun: BuilderRun = { ...run, ...reviewed, phase: null, schedule_suggested: run.schedule_suggested };
   const finished = { type: 'builder_run.finished', data: { builder_run: finishedRun } };
-  await sink.event(new EventSequence(context.clock, seq).next<BuilderRunEvent>(finished, { builder_run_id: run.id }));
+  const position = { ...builderRunStart.position, status: finishedRun.status, isReported: true };
+  const token = (number: number): string => builderRunToken({ buildId, builderRunId: run.id }, position, number);
+  await sink.event(new EventSequence(context.clock, seq).next<BuilderRunEvent>(finished, { builder_run_id: run.id }, token));
   if (forPeople(context)) terminal.note(verdictWords(reviewed));
   return prints(context) ? finishedRun : undefined;
 }

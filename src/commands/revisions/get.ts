@@ -1,3 +1,4 @@
+import { openTeamPage, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { flag } from '../../cli/kit/flags.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
@@ -9,8 +10,8 @@ import type { Build } from '../../interface/types.ts';
 export default defineCommand({
   summary: 'Show a revision or print its procedure',
   arguments: { revision: revisionArgument },
-  options: { agent: agentFlag, procedure: flag('Print only the procedure') },
-  operations: ['listAgents', 'listAgentRevisions', 'getRevision'],
+  options: { agent: agentFlag, procedure: flag('Print only the procedure'), ...webFlag },
+  operations: ['listAgents', 'listAgentRevisions', 'getRevision', 'createPageCode'],
   examples: [
     { command: 'aops revisions get invoice-check@live', text: 'Show the live revision' },
     { command: 'aops revisions get invoice-check@2 --procedure > procedure.yaml', text: 'Save a procedure to a file' },
@@ -18,7 +19,9 @@ export default defineCommand({
   result: returns('getRevision.build'),
   output: recordOutput<Build>(revisionRecord),
   async run(context, input) {
+    if (input.web) refuseWithWeb(input, { procedure: 'the page shows a revision with its procedure' });
     const build = await findRevision(context, input.revision, input.agent);
+    if (input.web) return openTeamPage(context, `/agents/${build.agent_id}/revisions/${build.id}`);
     if (!input.procedure) return build;
     await context.terminal.data(procedureOf(build.config));
     return undefined;

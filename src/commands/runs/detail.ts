@@ -35,7 +35,10 @@ function sections(run: RunDetail): Section[] {
   const { total, included, hasMore } = run.conversationPagination;
   const handover = run.handover ?? undefined;
   const parts: [title: string, fields: OpenObject][] = [
-    ['Run', { ...runRecord(run), Took: duration(run), Commands: commandsInWords(run), 'Human requests': run.human_in_the_loop_enabled }],
+    [
+      'Run',
+      { ...runRecord(run), Duration: duration(run), Commands: commandsInWords(run), 'Human requests': run.human_in_the_loop_enabled },
+    ],
     [
       'Conversation',
       {

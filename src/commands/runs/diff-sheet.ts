@@ -21,7 +21,7 @@ export interface RunDifference {
   before: NamedRun;
   after: NamedRun;
   fields: FieldChange[];
-  amounts: FieldChange[];
+  usage: FieldChange[];
   procedure: { before: string; after: string };
   config: ConfigChange[];
   /** The index of the first of the steps that differs; null if all are the same. */
@@ -39,7 +39,7 @@ const contextSteps = 2;
 const maxValueLength = 200;
 
 export async function renderRunDiff(difference: RunDifference, view: View): Promise<string> {
-  const { before, after, fields, amounts, procedure, config, answers, files, gaps } = difference;
+  const { before, after, fields, usage, procedure, config, answers, files, gaps } = difference;
   const names = [before, after].map((run) => runTitle({ id: run.id, run_number: run.number })) as [string, string];
   const styles = view.styles ?? plainStyles;
   const section = (title: string, lines: readonly string[]): string[] =>
@@ -53,7 +53,7 @@ export async function renderRunDiff(difference: RunDifference, view: View): Prom
   const parts = [
     `${styles.bold(`Run ${sanitizeLine(names[0])} and run ${sanitizeLine(names[1])}`)}\n`,
     ...section('Inputs and outcome', fields.map(fieldLine)),
-    ...section('Used', amounts.map(fieldLine)),
+    ...section('Usage', usage.filter(isVisible).map(fieldLine)),
     ...section(
       'Settings of the revision',
       config.map((change) => sanitizeLine(`${change.path}: ${configText(change.before)} -> ${configText(change.after)}`)),
@@ -88,6 +88,9 @@ export function valueText(name: string, value: FieldChange['before']): string {
   const text = sanitizeLine(String(value));
   return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength - 1)}…`;
 }
+
+/** Whether the texts of a change differ; two durations can have the same one. */
+export const isVisible = ({ name, before, after }: FieldChange): boolean => valueText(name, before) !== valueText(name, after);
 
 const configText = (value: unknown): string => (value === undefined ? '(none)' : JSON.stringify(value));
 

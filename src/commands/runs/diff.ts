@@ -3,10 +3,10 @@ import { argument, toggle } from '../../cli/kit/flags.ts';
 import { documentOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { parseRunName } from '../../cli/names/run-names.ts';
-import { alignSteps, amountChanges, answerChanges, fieldChanges, fileChanges, revisionChanges } from '../../cli/run-record/compare.ts';
-import { fileOperations, readFiles } from '../../cli/run-record/files.ts';
+import { alignSteps, answerChanges, fieldChanges, fileChanges, revisionChanges, usageChanges } from '../../cli/run-record/compare.ts';
 import { recordOperations } from '../../cli/run-record/read.ts';
 import { comparedName, readComparedRun } from '../../cli/run-record/read-compared.ts';
+import { fileOperations, readFiles } from '../../cli/run-record/sandbox-files.ts';
 import { type RunDifference, renderRunDiff } from './diff-sheet.ts';
 
 const run = (which: string) =>
@@ -23,7 +23,7 @@ const step = { number: 'integer', kind: 'tool|request', at: 'date-time', title: 
 export default defineCommand({
   summary: 'Compare two runs: inputs, outcome, steps, answers, and files',
   description:
-    'Steps are calls of tools and human requests. They are aligned where both runs did the same, so the first difference shows where the runs diverged. The texts that agents write are not compared. Files in the sandboxes are compared by their hashes; --no-files leaves them out.\n\nThe exit code is 0 whether or not there are differences. In JSON, `same` is true if the runs differ in nothing but their times and what they used.',
+    'Steps are calls of tools and human requests. They are aligned where both runs did the same, so the first difference shows where the runs diverged. The texts that agents write are not compared. Files in the sandboxes are compared by their hashes; --no-files leaves them out.\n\nThe exit code is 0 whether or not there are differences. In JSON, `same` is true if the runs differ only in their times and usage.',
   arguments: { before: run('first'), after: run('second') },
   options: { files: toggle('Compare the files in the sandboxes (default: yes)') },
   operations: [...recordOperations, ...fileOperations],
@@ -37,7 +37,7 @@ export default defineCommand({
     before: { id: 'uuid', number: 'integer|null', status: 'string' },
     after: { id: 'uuid', number: 'integer|null', status: 'string' },
     fields: [{ name: 'string', before: 'any', after: 'any' }],
-    amounts: [{ name: 'string', before: 'any', after: 'any' }],
+    usage: [{ name: 'string', before: 'any', after: 'any' }],
     procedure: { before: 'string', after: 'string' },
     config: [{ path: 'string', before: 'any', after: 'any' }],
     first_divergence: 'integer|null',
@@ -77,7 +77,7 @@ export default defineCommand({
       before: comparedName(before),
       after: comparedName(after),
       fields,
-      amounts: amountChanges(before, after),
+      usage: usageChanges(before, after),
       ...revision,
       first_divergence: firstDivergence < 0 ? null : firstDivergence,
       steps,
@@ -85,7 +85,7 @@ export default defineCommand({
       files,
       gaps: [...new Set(gaps)],
     };
-    if (difference.same) context.terminal.note('The runs differ in nothing but their times and what they used.');
+    if (difference.same) context.terminal.note('The runs differ only in their times and usage.');
     return difference;
   },
 });

@@ -7,8 +7,8 @@ import type { RunExplanation } from '../../cli/run-record/explain.ts';
 import type { View } from '../../terminal/cell.ts';
 import { renderDiff } from '../../terminal/diff.ts';
 import { sanitize, sanitizeLine } from '../../terminal/sanitize.ts';
-import { plainStyles } from '../../terminal/style.ts';
-import { stepText, titleOf, valueText } from './diff-sheet.ts';
+import { plainStyles, type Styles } from '../../terminal/style.ts';
+import { isVisible, stepText, titleOf, valueText } from './diff-sheet.ts';
 
 /** Lines of the difference between procedures; `aops runs diff` shows all of them. */
 const maxDiffLines = 40;
@@ -24,8 +24,13 @@ export async function renderExplanation(explanation: RunExplanation, view: View)
     `${paint(sanitizeLine(summary))}\n${about.length === 0 ? '' : `${styles.dim(about.join(' · '))}\n`}`,
     ...section('Error', failure === null ? [] : linesOf(failure.error)),
     ...section('Failed step', failure?.step ? stepLines(failure.step) : []),
+    ...section('In progress when it failed', failure?.unfinished ? [stepText(failure.unfinished)] : []),
     ...section('Last tool error before it', failure?.tool_error ? toolErrorLines(failure) : []),
-    ...section(outcome === 'active' ? 'In progress' : 'Last step', current_step === null ? [] : [stepText(current_step)]),
+    ...section(
+      outcome === 'active' ? 'In progress' : outcome === 'waiting' ? 'Call that waits for it' : 'Last step',
+      current_step === null ? [] : [stepText(current_step)],
+    ),
+    ...section('Agent', agentLines(explanation.agent_program)),
     ...section('Waiting for', pending_request === null ? [] : linesOf(describeRequest(pending_request))),
     ...section(
       'Failed rubrics',
@@ -53,12 +58,19 @@ const stepLines = ({ number, kind, line, source }: NonNullable<NonNullable<RunEx
   ...(source === null ? [] : [sanitizeLine(`${line} | ${source}`)]),
 ];
 
-function toolErrorLines({ tool_error: error, after_tool_error: later }: NonNullable<RunExplanation['failure']>): string[] {
-  if (error === null) return [];
-  return [stepText(error), ...(later > 0 ? [`The run went through ${later} more ${later === 1 ? 'step' : 'steps'} after it.`] : [])];
+function agentLines(agent: RunExplanation['agent_program']): string[] {
+  if (agent === null) return [];
+  const { name, mode, last_text: text, notices } = agent;
+  const program = name === null ? 'Its program did not start.' : `Program: ${name}${mode === null ? '' : `, mode ${mode}`}`;
+  return [program, ...(text === null ? [] : [`Last text: ${text}`]), ...notices.map((notice) => `Noted: ${notice}`)].map(sanitizeLine);
 }
 
-async function differenceLines({ differences, procedure, config }: RunExplanation, view: View): Promise<string[]> {
+function toolErrorLines({ tool_error: error, steps_after_tool_error: later }: NonNullable<RunExplanation['failure']>): string[] {
+  if (error === null) return [];
+  return [stepText(error), ...(later > 0 ? [`The run continued for ${later} more ${later === 1 ? 'step' : 'steps'} after it.`] : [])];
+}
+
+async function differenceLines({ differences, divergence, procedure, config }: RunExplanation, view: View): Promise<string[]> {
   const styles = view.styles ?? plainStyles;
   const fieldLine = ({ name, before, after }: FieldChange): string =>
     `${titleOf(name)}: ${styles.error(valueText(name, before))} -> ${styles.success(valueText(name, after))}`;
@@ -66,15 +78,21 @@ async function differenceLines({ differences, procedure, config }: RunExplanatio
   const diffLines = diff.trimEnd().split('\n').slice(2);
   const omitted = diffLines.length - maxDiffLines;
   const lines = [
-    ...differences.map(fieldLine),
+    ...differences.filter(isVisible).map(fieldLine),
     ...config.map((change) =>
       sanitizeLine(`${change.path}: ${JSON.stringify(change.before) ?? '(none)'} -> ${JSON.stringify(change.after) ?? '(none)'}`),
     ),
+    ...(divergence === null ? [] : ['First different step:', ...divergenceLines(divergence, styles)]),
     ...(diff === '' ? [] : ['Procedure:', ...diffLines.slice(0, maxDiffLines).map((line) => `  ${line}`)]),
     ...(diff !== '' && omitted > 0 ? [styles.dim(`  … ${omitted} more lines`)] : []),
   ];
-  return lines.length === 0 ? ['Nothing differs that the service records.'] : lines;
+  return lines.length === 0 ? ['The service recorded no differences.'] : lines;
 }
+
+const divergenceLines = ({ before, after }: NonNullable<RunExplanation['divergence']>, styles: Styles): string[] => [
+  styles.error(`  - ${before === null ? '(nothing)' : stepText(before)}`),
+  styles.success(`  + ${after === null ? '(nothing)' : stepText(after)}`),
+];
 
 /** Commands with what they are for, in two columns if they fit. Commands are for pasting, so they are not cut. */
 function commandLines(next: RunExplanation['next'], { styles = plainStyles, tty, width }: View): string[] {

@@ -3,7 +3,7 @@ import { documentOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { runArgument } from '../../cli/names/run-names.ts';
 import { explainRun, type RunExplanation } from '../../cli/run-record/explain.ts';
-import { lastGoodRun } from '../../cli/run-record/last-good.ts';
+import { lastGoodRun } from '../../cli/run-record/last-good-run.ts';
 import { recordOperations } from '../../cli/run-record/read.ts';
 import { readComparedRun } from '../../cli/run-record/read-compared.ts';
 import { renderExplanation } from './explain-sheet.ts';
@@ -34,15 +34,18 @@ export default defineCommand({
     failure: {
       error: 'string',
       step: { number: 'integer', kind: 'string', line: 'integer', source: 'string|null' },
+      unfinished: step,
       tool_error: step,
-      after_tool_error: 'integer',
+      steps_after_tool_error: 'integer',
     },
     current_step: step,
     pending_request: 'object',
+    agent_program: { name: 'string|null', mode: 'string|null', last_text: 'string|null', notices: 'string[]' },
     failed_calls: 'integer',
     failed_rubrics: [{ severity: 'string', title: 'string', comment: 'string|null' }],
     compared_with: { id: 'uuid', number: 'integer|null', status: 'string' },
     differences: [{ name: 'string', before: 'any', after: 'any' }],
+    divergence: { before: step, after: step },
     procedure: { before: 'string', after: 'string' },
     config: [{ path: 'string', before: 'any', after: 'any' }],
     next: [{ command: 'string', text: 'string' }],

@@ -7,8 +7,8 @@ import { choice, flag, text, toggle } from '../../cli/kit/flags.ts';
 import { textOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { runArgument } from '../../cli/names/run-names.ts';
-import { fileOperations } from '../../cli/run-record/files.ts';
 import { recordOperations } from '../../cli/run-record/read.ts';
+import { fileOperations } from '../../cli/run-record/sandbox-files.ts';
 import { formatSize } from '../../terminal/size.ts';
 import type { ExportContent } from './export/content.ts';
 
@@ -84,7 +84,10 @@ function formatOf(file: string | undefined): Format {
   const extension = /\.([^./\\]+)$/.exec(file)?.[1]?.toLowerCase();
   const format = { html: 'html', htm: 'html', md: 'md', markdown: 'md', json: 'json' }[extension ?? ''] as Format | undefined;
   if (format !== undefined) return format;
-  throw new UsageError(`The name of ${file} does not tell its format.`, 'Specify it with --format html, --format md, or --format json.');
+  throw new UsageError(
+    `The extension of ${file} is not that of a supported format.`,
+    'Use .html, .md, or .json, or specify the format with --format.',
+  );
 }
 
 async function rendererOf(format: Format): Promise<(content: ExportContent) => AsyncIterable<string>> {

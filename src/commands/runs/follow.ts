@@ -2,10 +2,10 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { reportsToGitHub, reportToGitHub } from '../../cli/following/github-report.ts';
 import { outageNotes } from '../../cli/following/outage.ts';
-import type { PositionFile } from '../../cli/following/position-file.ts';
 import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
 import { runRequester } from '../../cli/following/requester.ts';
 import { type FollowOptions, responderHere } from '../../cli/following/responder.ts';
+import { savePosition } from '../../cli/following/resumption.ts';
 import { outcomeError } from '../../cli/following/run-outcome.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -17,7 +17,6 @@ import { Transcript } from '../../cli/records/transcript.ts';
 import type { Run } from '../../interface/types.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
-import type { Terminal } from '../../terminal/streams.ts';
 import type { Styles } from '../../terminal/style.ts';
 import { widthFor, wrapWords } from '../../terminal/width.ts';
 import type { RunEvent } from '../../watch/events.ts';
@@ -55,7 +54,11 @@ export async function readEvents(
   const runId = namedRun.id;
   const requestedRun = runForHere(context, namedRun);
   const client = await context.client();
-  const sink = await newSink(context, options.onRequest === 'prompt', positions && savingPositions(context.terminal, positions));
+  const sink = await newSink(
+    context,
+    options.onRequest === 'prompt',
+    positions && (({ resume }) => savePosition(context.terminal, positions, resume)),
+  );
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const pace = new Pace(context.clock);
@@ -136,14 +139,6 @@ async function observe(answerer: RequestAnswerer, event: RunEvent): Promise<void
 }
 
 const isWaiting = (error: unknown): error is AopsError => error instanceof AopsError && error.exit === exitCodes.runWaiting;
-
-/** Saves the position of each event that has left this process, so that none is lost when the process is killed. */
-const savingPositions =
-  (terminal: Terminal, positions: PositionFile): OnPrinted =>
-  async ({ resume }) => {
-    await terminal.flush();
-    if (!terminal.brokenPipe.aborted) positions.save(resume);
-  };
 
 async function newSink(context: Context, prompts: boolean, onPrinted: OnPrinted | undefined): Promise<Sink> {
   const { terminal, clock, format } = context;

@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/errors.ts';
 import { omitUndefined } from '../../base/omit-undefined.ts';
-import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
+import { openTeamPage, type PageFilters, pagedByPage, pageView, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice, dateTime, flag, text, toggle } from '../../cli/kit/flags.ts';
@@ -10,7 +10,7 @@ import { returns } from '../../cli/kit/result.ts';
 import { agentId, queueId } from '../../cli/names/resolve.ts';
 import { runWord } from '../../cli/names/run-names.ts';
 import { runStatusFilters } from '../../interface/run-status.ts';
-import type { RunListItem } from '../../interface/types.ts';
+import type { Query, RunListItem } from '../../interface/types.ts';
 import type { Column } from '../../terminal/table.ts';
 import { issuesInWords } from './evaluation-sheet.ts';
 
@@ -23,6 +23,28 @@ const columns: Column<RunListItem>[] = [
   idColumn((run) => run.id, { minViewWidth: wideViewForIds }),
 ];
 
+const notOnPage = {
+  ...pagedByPage,
+  count: 'the page always shows the number of runs',
+  total: 'the page always counts the runs',
+} as const;
+
+/** The filters of `listRuns` with the names that they have in the address of the page. */
+const pageFilters = (query: Query<'listRuns'>): PageFilters => ({
+  agent: query.agent_id,
+  queue: query.case_queue_id,
+  status: query.status,
+  search: query.search,
+  since: query.since,
+  until: query.until,
+  source: query.source,
+  user: query.user_id,
+  digest: query.digest_id,
+  issues: query.has_issues,
+  severity: query.issue_severity,
+  order: query.sort_order,
+});
+
 export default defineCommand({
   summary: 'List runs, newest first',
   description:
@@ -30,7 +52,7 @@ export default defineCommand({
   options: {
     ...listFlags,
     count: flag('Print only the number of runs'),
-    total: toggle('Whether to count the runs that are not listed (default yes)'),
+    total: toggle('Whether to count the runs that are not listed (default: yes)'),
     agent: text('ID|NAME', 'Only runs of this agent', { complete: 'agents' }),
     status: choice(runStatusFilters, 'Only runs with this status; needs_attention means waiting or failed', { metavar: 'STATUS' }),
     search: text('TEXT', 'Only runs whose title, agent or ID contains this text'),
@@ -43,7 +65,7 @@ export default defineCommand({
     hasIssues: toggle('Only runs whose evaluation found issues, or with --no-has-issues only runs without'),
     issueSeverity: choice(['critical', 'medium', 'low'], 'Only runs with issues of this severity'),
     sortBy: choice(['created_at'], 'Field to sort by', { metavar: 'FIELD' }),
-    sortOrder: choice(['asc', 'desc'], 'Sort order (default desc, newest first)'),
+    sortOrder: choice(['asc', 'desc'], 'Sort order (default: desc, newest first)'),
     ...webFlag,
   },
   operations: ['listRuns', 'listAgents', 'listQueues', 'createPageCode'],
@@ -53,6 +75,7 @@ export default defineCommand({
     { command: 'aops runs list --has-issues --since yesterday', text: 'List runs with issues and their severity' },
     { command: 'aops runs list --since yesterday --until today --status failed --count', text: 'Print how many runs failed yesterday' },
     { command: 'aops runs list --agent invoice-check --all -o ndjson', text: 'Print every run of an agent as one JSON object per line' },
+    { command: 'aops runs list --agent invoice-check --status failed --web', text: 'Open the failed runs of an agent in a browser' },
   ],
   result: returns('listRuns.data[]'),
   output: listOutput<RunListItem>({
@@ -67,7 +90,6 @@ export default defineCommand({
     empty: 'There are no runs. Start one with `aops runs start --agent AGENT`.',
   }),
   async run(context, input) {
-    if (input.web) return openTeamPage(context, '/');
     const { agent, sortOrder, hasIssues, total } = input;
     const now = context.clock.now();
     const [since, until] = [input.since?.iso(now), input.until?.iso(now)];
@@ -76,6 +98,7 @@ export default defineCommand({
         `The range ends before it begins: --since is ${since}, but --until is ${until}.`,
         'Durations such as 3d mean a time before now. For the day before the last two days, use --since 3d --until 2d.',
       );
+    if (input.web) refuseWithWeb(input, notOnPage);
     const client = await context.client();
     const filters = omitUndefined({
       agent_id: agent === undefined ? undefined : await agentId(context, agent),
@@ -92,6 +115,7 @@ export default defineCommand({
       sort_by: input.sortBy ?? (sortOrder === undefined ? undefined : 'created_at'),
       sort_order: sortOrder,
     });
+    if (input.web) return openTeamPage(context, pageView('/', pageFilters(filters)));
     const params = { teamId: context.teamId() };
     if (input.count) {
       refuseRows(input);

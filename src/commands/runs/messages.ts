@@ -1,4 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
+import { openTeamPage, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { integer } from '../../cli/kit/flags.ts';
 import { listFlags, RowList, rowList } from '../../cli/kit/list.ts';
@@ -15,13 +16,16 @@ const pageSize = 50;
 /** The default number of messages. */
 const defaultCount = 20;
 
+const wholeConversation = 'the page shows the whole conversation';
+const notOnPage = { tail: wholeConversation, limit: wholeConversation, offset: wholeConversation } as const;
+
 export default defineCommand({
   summary: 'List the latest messages of a run in order',
   description:
     'By default, the last 20 messages are listed. --all lists the whole conversation. --offset counts from its beginning, so `--offset 0 --limit 5` lists the first five messages.',
   arguments: { run: runArgument },
-  options: { ...listFlags, tail: integer('N', 'Number of latest messages; the same as --limit', { minimum: 1 }) },
-  operations: ['listRunMessages'],
+  options: { ...listFlags, tail: integer('N', 'Number of latest messages; the same as --limit', { minimum: 1 }), ...webFlag },
+  operations: ['listRunMessages', 'createPageCode'],
   examples: [
     { command: 'aops runs messages @latest', text: 'List the latest messages of the newest run' },
     { command: 'aops runs messages 17 --all', text: 'List the whole conversation of a run' },
@@ -36,8 +40,11 @@ export default defineCommand({
     const { tail, limit, offset, all } = input;
     if (tail !== undefined && (limit !== undefined || offset !== undefined || all))
       throw new UsageError('--tail cannot be combined with --limit, --offset or --all.', '--tail alone lists the latest messages.');
+    if (input.web) refuseWithWeb(input, notOnPage);
     const client = await context.client();
-    const readPage = pagesOf(client, await runId(context, input.run));
+    const run = await runId(context, input.run);
+    if (input.web) return openTeamPage(context, `/runs/${run}`);
+    const readPage = pagesOf(client, run);
     return all || offset !== undefined ? rowList(input, readPage, pageSize) : newest(readPage, tail ?? limit ?? defaultCount);
   },
 });

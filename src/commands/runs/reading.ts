@@ -1,15 +1,15 @@
 /** Which events of a run a command reads: from where on, until when, and where it remembers how far it came. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { readBeforeWatching } from '../../cli/following/outage.ts';
-import type { PositionFile } from '../../cli/following/position-file.ts';
-import { resumeFlag, resumeSource } from '../../cli/following/resume-source.ts';
+import { resumeFlag } from '../../cli/following/resume-source.ts';
+import { openResumption, type Resumption } from '../../cli/following/resumption.ts';
 import { length } from '../../cli/kit/checks.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { dateTime, integer, type Moment, texts } from '../../cli/kit/flags.ts';
 import { type NamedRun, runTitle } from '../../cli/names/run-names.ts';
 import type { HumanRequest, Run } from '../../interface/types.ts';
 import { runStart } from '../../watch/resume/run-position.ts';
-import { isStillFinished, positionOf } from '../../watch/resume/starts.ts';
+import { isStillFinished, positionOf } from '../../watch/resume/start-position.ts';
 import { runPoint } from '../../watch/resume/token.ts';
 import type { RunStart } from '../../watch/watch-run.ts';
 
@@ -33,16 +33,12 @@ export interface ReadingInput {
   until: string[];
 }
 
-export interface Reading {
+export interface Reading extends Omit<Resumption<never>, 'point'> {
   start: RunStart;
   /** The request that is still pending since before the start, so that no event reports it. */
   pendingRequest?: HumanRequest;
   /** The run, if it ended before the start and nothing has happened since. */
   finishedRun?: Run;
-  /** Remembers the position after an event that has left this process. */
-  positions?: PositionFile;
-  /** Ends an incomplete line before the first event. */
-  endsInsideLine?: true;
   until: readonly string[];
 }
 
@@ -58,30 +54,18 @@ export async function openReading(context: Context, runId: string, input: Readin
       '--tail and --since cannot be combined with --resume TOKEN.',
       'A token already determines the first event. With --resume auto or @FILE, they apply as long as there is no position.',
     );
-  const source = resume === undefined ? undefined : await resumeSource(context, resume, { stream: 'run', id: runId });
-  const { positions, endsInsideLine, token } = source ?? {};
+  const resumption = await openResumption(context, resume, { stream: 'run', id: runId }, (token) => runPoint(token, runId));
+  const { point, ...source } = resumption;
   try {
-    const common = { until, ...(positions && { positions }), ...(endsInsideLine && { endsInsideLine }) };
-    const point = token === undefined ? undefined : pointIn(context, token, runId, positions);
+    const common = { until, ...source };
     if (point !== undefined) return { ...(await continueAfter(context, runId, point)), ...common };
     const position = hasWindow
       ? await readBeforeWatching(context, async (reading) => positionOf(await reading.client(), runId, window))
       : runStart;
     return { start: { seq: 0, position }, ...common };
   } catch (error) {
-    positions?.close();
+    source.positions?.close();
     throw error;
-  }
-}
-
-/** The position in a token. A stored position that is damaged is reported and ignored: no event is lost by starting from the beginning. */
-function pointIn({ terminal }: Context, token: string, runId: string, positions: PositionFile | undefined): RunStart | undefined {
-  try {
-    return runPoint(token, runId);
-  } catch (error) {
-    if (positions === undefined) throw error;
-    terminal.warn(`The stored position cannot be used, so events are read from the beginning. ${(error as Error).message}`);
-    return undefined;
   }
 }
 

@@ -5,7 +5,7 @@ import { runArgument } from '../../cli/names/run-names.ts';
 import type { WorkflowExecutionReport } from '../../interface/types.ts';
 import { agentAndRun } from './agent-run.ts';
 
-/** Loops execute steps more than once, so the number of executed steps can exceed the total. */
+/** Another service might repeat steps, so that the number of executed steps exceeds the total. */
 const stepsInWords = ({ executedSteps: stepCount, totalSteps: total }: WorkflowExecutionReport): string =>
   stepCount > total ? `${stepCount} (the procedure has ${total})` : `${stepCount} of ${total}`;
 

@@ -3,12 +3,12 @@ import { omitUndefined } from '../../base/omit-undefined.ts';
 import { webAddress } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
-import { anyArguments, choice, dateTime, integer, text, toggle } from '../../cli/kit/flags.ts';
+import { choice, dateTime, integer, text, toggle } from '../../cli/kit/flags.ts';
 import { column, idColumn, listOutput, wideViewForIds } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { agentId } from '../../cli/names/resolve.ts';
-import { runId } from '../../cli/names/resolve-run.ts';
-import { runWord } from '../../cli/names/run-names.ts';
+import { resolveRuns } from '../../cli/names/resolve-run.ts';
+import { anyRunsArgument, runWord } from '../../cli/names/run-names.ts';
 import { pagedRows } from '../../client/paging.ts';
 import { runStatusFilters } from '../../interface/run-status.ts';
 import type { Rerun } from './bulk/rerun-runs.ts';
@@ -17,19 +17,19 @@ const defaultConcurrency = 4;
 const filters = ['agent', 'status', 'since', 'until', 'search'] as const;
 
 export default defineCommand({
-  summary: 'Start runs again, with the same agent, message, files and repository',
+  summary: 'Start runs again, with the same agent, message, files, and repository',
   description:
-    'Select runs by their names, or with filters; runs that were found with filters are shown, and started only after you have confirmed. The service does not store how a run was started, so this is put together from what it returns: the first message, the commit of the repository, and the files in the sandbox that have not changed since the start. Files that the run wrote or changed are not copied, and are named. The live revision of the agent is used; webhook URLs and answers are not repeated. For runs that worked on a case, use `aops cases reprocess`. After an interruption, run the same command again: it continues with the same runs, and starts none of them twice.',
-  arguments: { run: anyArguments('The runs: their numbers, their IDs, or @latest', { complete: 'runs', pick: { unless: filters } }) },
+    'Name the runs, or select them with filters; runs that filters select are shown first, and started only after you have confirmed. The service does not store how a run was started, so the command puts it together from what the service returns: the first message, the commit of the repository, and the files in the sandbox that have not changed since the start. Files that the run wrote or changed are not copied, and are named. The live revision of the agent is used; webhook URLs and answers are not repeated. For runs that worked on a case, use `aops cases reprocess`. After an interruption, run the same command again: it continues with the same runs, and starts none of them twice.',
+  arguments: { run: anyRunsArgument({ unless: filters }) },
   options: {
     agent: text('ID|NAME', 'Select runs of this agent', { complete: 'agents' }),
     status: choice(runStatusFilters, 'Select runs with this status; needs_attention means waiting or failed', { metavar: 'STATUS' }),
     since: dateTime('Select runs created at or after this time'),
     until: dateTime('Select runs created before this time'),
-    search: text('TEXT', 'Select runs whose title, agent or ID contains this text'),
-    files: toggle('Whether to copy the files that the runs were started with (default yes)'),
+    search: text('TEXT', 'Select runs whose title, agent, or ID contains this text'),
+    files: toggle('Whether to copy the files that the runs were started with (default: yes)'),
     webhookUrl: text('URL', 'Send the events of the new runs to this URL', { check: webAddress }),
-    concurrency: integer('N', 'Requests at the same time (default 4)', { minimum: 1, maximum: 32 }),
+    concurrency: integer('N', 'Requests at the same time (default: 4)', { minimum: 1, maximum: 32 }),
   },
   operations: [
     'listRuns',
@@ -64,7 +64,7 @@ export default defineCommand({
     if (context.flags.idempotencyKey !== undefined)
       throw new UsageError('--idempotency-key cannot be used here: every run has its own key. Repeat the same command to continue it.');
     if (input.run.length > 0 && passedFilters.length > 0)
-      throw new UsageError('Filters cannot be combined with the names of runs.', 'Use either of them.');
+      throw new UsageError('Runs and filters cannot be combined.', 'Name runs, or select them with filters such as --agent.');
     if (input.run.length === 0 && passedFilters.length === 0)
       throw new UsageError('No runs were specified.', 'Pass their numbers or IDs, or filters such as --agent and --status.');
     await context.client();
@@ -74,7 +74,7 @@ export default defineCommand({
       webhookUrl: input.webhookUrl,
       concurrency: input.concurrency ?? defaultConcurrency,
     };
-    const ids = await namedRuns(context, input.run);
+    const ids = (await resolveRuns(context, input.run)).map(({ id }) => id);
     if (ids.length > 0)
       return rerunRuns(context, {
         ...options,
@@ -91,12 +91,6 @@ export default defineCommand({
     return rerunRuns(context, { ...options, identity, select: () => matchingRuns(context, query), needsConfirmation: true });
   },
 });
-
-async function namedRuns(context: Context, words: readonly string[]): Promise<string[]> {
-  const ids = new Set<string>();
-  for (const word of words) ids.add(await runId(context, word));
-  return [...ids];
-}
 
 /** The IDs of the matching runs, oldest first. */
 async function matchingRuns(context: Context, filter: object): Promise<string[]> {

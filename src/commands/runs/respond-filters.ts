@@ -1,6 +1,6 @@
 /** Selects the runs whose pending requests get one answer, by filters instead of names. */
 import { parseDuration } from '../../base/duration.ts';
-import { pendingRequests } from '../../cli/following/pending.ts';
+import { pendingRequests } from '../../cli/following/pending-requests.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { type CommandInput, choice, duration, text } from '../../cli/kit/flags.ts';
 import { agentId, queueId } from '../../cli/names/resolve.ts';
@@ -10,8 +10,8 @@ import type { HumanRequest } from '../../interface/types.ts';
 export const respondFilters = {
   agent: text('ID|NAME', 'Instead of runs: answer all pending requests of this agent', { complete: 'agents' }),
   queue: text('QUEUE', 'Instead of runs: answer all pending requests for cases of this queue', { complete: 'queues' }),
-  type: choice(['approval', 'question'], 'Instead of runs: answer all pending requests of this kind'),
-  olderThan: duration('Instead of runs: answer all requests that have been pending for at least this time'),
+  type: choice(['approval', 'question'], 'Instead of runs: answer all pending requests of this type'),
+  olderThan: duration('Instead of runs: answer all requests that have been pending for at least this long'),
 } as const;
 
 type Filters = CommandInput<Record<never, never>, typeof respondFilters>;

@@ -107,11 +107,11 @@ export const notWaiting = (context: Context, run: Run): AopsError =>
 
 /** The answer that is sent to all requests. @throws UsageError if they do not have the same shape */
 async function answerForAll(pending: readonly Pending[], answerFor: (request: HumanRequest) => Promise<Answer>): Promise<Answer> {
-  const [first, ...others] = pending as [Pending, ...Pending[]];
-  const different = others.find(({ request }) => shapeOf(request) !== shapeOf(first.request));
-  if (different !== undefined)
+  const [first, ...otherRequests] = pending as [Pending, ...Pending[]];
+  const differingRequest = otherRequests.find(({ request }) => shapeOf(request) !== shapeOf(first.request));
+  if (differingRequest !== undefined)
     throw new UsageError(
-      `The runs do not ask the same: ${runTitle(first.run)} asks "${requestLine(first.request)}", but ${runTitle(different.run)} asks "${requestLine(different.request)}". Nothing was sent.`,
+      `The runs ask different questions: ${runTitle(first.run)} asks "${requestLine(first.request)}", but ${runTitle(differingRequest.run)} asks "${requestLine(differingRequest.request)}". Nothing was sent.`,
       'Answer them separately, or with `aops inbox`, which prompts for one request after another.',
     );
   return answerFor(first.request);

@@ -1,6 +1,5 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { answerHere } from '../../cli/following/answer-here.ts';
-import { recentSteps } from '../../cli/following/recent-steps.ts';
+import { askHere } from '../../cli/following/ask-here.ts';
 import { sendAnswer } from '../../cli/following/requests.ts';
 import { answerFromValues, answerOption, blindAnswers } from '../../cli/input/answer-flags.ts';
 import { readContent } from '../../cli/input/body.ts';
@@ -9,14 +8,13 @@ import { isUuid, length, uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag, text } from '../../cli/kit/flags.ts';
-import { column, listOutput, orList, recordOutput, time, timeColumn } from '../../cli/kit/output.ts';
+import { column, listOutput, oneOrSeveralOutput, recordOutput, time, timeColumn } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { resolveRuns } from '../../cli/names/resolve-run.ts';
 import { anyRunsArgument, type NamedRun, runForHere, runWord } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
-import type { HumanRequest, Run } from '../../interface/types.ts';
-import { sanitizeLine } from '../../terminal/sanitize.ts';
+import type { HumanRequest } from '../../interface/types.ts';
 import type { Answer } from '../../watch/answers.ts';
 import { hasFilter, matchingRuns, respondFilters } from './respond-filters.ts';
 import { type AnswerRow, notWaiting, respondToSeveral } from './respond-many.ts';
@@ -64,7 +62,7 @@ export default defineCommand({
     { command: "aops runs respond RUN --answer 'A note?=@note.md'", text: 'Read a long answer from a file' },
   ],
   result: returns('respondToHumanRequest.human_request'),
-  output: orList(
+  output: oneOrSeveralOutput(
     recordOutput<AnsweredRun>((request) => ({
       Answered: request.title,
       Response: request.response,
@@ -87,7 +85,10 @@ export default defineCommand({
     const answerFrom = (pending: HumanRequest): Promise<Answer> => answerFor(context, pending, input);
     if (hasFilter(input)) {
       if (input.run.length > 0 || input.request !== undefined)
-        throw new UsageError('Filters cannot be combined with runs or --request.', 'Use either of them.');
+        throw new UsageError(
+          'Filters cannot be combined with runs or --request.',
+          'Name runs, or select requests with filters such as --agent.',
+        );
       // Prompting is for one request.
       if (prompts) checkFlags(input);
       const matches = await matchingRuns(context, input, input.answer.length > 0 ? 'question' : 'approval');
@@ -120,8 +121,8 @@ async function targetsOf(
   client: Client,
   { run: words, request }: { run: string[]; request?: string | undefined },
 ): Promise<Targets> {
-  const [word, second, ...others] = words;
-  if (word === undefined || second === undefined || others.length > 0 || !isUuid(second) || request !== undefined)
+  const [word, second, ...otherWords] = words;
+  if (word === undefined || second === undefined || otherWords.length > 0 || !isUuid(second) || request !== undefined)
     return { runs: await resolveRuns(context, words), request };
   const runs = await resolveRuns(context, [word]);
   const id = second.toLowerCase();
@@ -184,24 +185,6 @@ const shouldPrompt = (context: Context, { approve, deny, reason, answer }: Flags
   context.terminal.interactive &&
   forPeople(context) &&
   !context.flags.dryRun;
-
-/** Prompts for the answer and reports the result. @throws AopsError exit 6 when the request was resolved in the meantime */
-async function askHere(context: Context, client: Client, run: Run, request: HumanRequest): Promise<void> {
-  const requestedRun = runForHere(context, run);
-  const steps = await recentSteps(context, client, run.id);
-  if (steps.length > 0) context.terminal.note(steps.join('\n'));
-  const outcome = await answerHere(context, client, run.id, request);
-  if (outcome === 'gone')
-    throw new AopsError('The request is no longer pending: someone else answered it, or the run was stopped.', {
-      code: 'run_not_waiting',
-      exit: exitCodes.conflict,
-      hint: `See the result with \`aops runs watch ${runWord(requestedRun)}\`.`,
-    });
-  const done = outcome === 'answered' ? `Answered: ${request.title}` : `Left pending: ${request.title}`;
-  const next = outcome === 'answered' ? 'Watch the run' : 'Answer it later';
-  const command = outcome === 'answered' ? 'watch' : 'respond';
-  context.terminal.note(`${sanitizeLine(done)}\n${next} with: aops runs ${command} ${runWord(requestedRun)}`);
-}
 
 function checkFlags({ approve, deny, reason, answer }: Flags): void {
   const decisions = [...(approve ? ['--approve'] : []), ...(deny ? ['--deny'] : []), ...(answer.length > 0 ? ['--answer'] : [])];

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { pluralize } from '../../base/pluralize.ts';
+import { openTeamPage, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag, text } from '../../cli/kit/flags.ts';
@@ -22,8 +23,9 @@ export default defineCommand({
     save: text('DIR', 'Save the pictures in this folder', { complete: 'directories' }),
     html: text('FILE', 'Write a film strip to this file', { complete: 'files' }),
     force: flag('Overwrite existing files'),
+    ...webFlag,
   },
-  operations: ['getRunScreenshotTimeline', 'getAgentRunScreenshotTimeline', 'listAgents', 'getRun'],
+  operations: ['getRunScreenshotTimeline', 'getAgentRunScreenshotTimeline', 'listAgents', 'getRun', 'createPageCode'],
   examples: [
     { command: 'aops runs screenshots @latest', text: 'List the screenshots of the newest run' },
     { command: 'aops runs screenshots @latest --html run.html', text: 'Create a film strip of the newest run' },
@@ -44,8 +46,15 @@ export default defineCommand({
     empty: 'The run has no screenshots.',
   }),
   async run(context, input) {
+    if (input.web)
+      refuseWithWeb(input, {
+        save: 'the page saves no pictures',
+        html: 'the page writes no file',
+        agent: 'the page does not check the agent',
+      });
     const client = await context.client();
     const { runId: run_id, agentId: agent_id } = await runPlace(context, input.run, input.agent);
+    if (input.web) return openTeamPage(context, `/runs/${run_id}/screenshots`);
     const params = { run_id };
     const file = input.html === undefined ? undefined : path.resolve(context.cwd, input.html);
     const strip = file === undefined ? undefined : await import('./film-strip/film-strip.ts');

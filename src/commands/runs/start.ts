@@ -37,14 +37,14 @@ const options = {
     check: length(1),
   }),
   webhookUrl: text('URL', 'Send the events of the run to this URL', { check: webAddress }),
-  watch: flag('Watch the run to its end', { aliases: ['follow'] }),
+  watch: flag('Watch the run until it ends', { aliases: ['follow'] }),
   ...followFlags,
   ...notifyFlags,
   pull: text('DIR', 'Download the files of the run into this folder when it has ended', { complete: 'directories' }),
   force: flag('Let --pull overwrite existing files'),
-  from: text('FILE|-', 'Start a run for every row of a CSV, JSON or NDJSON file, or of standard input', { complete: 'files' }),
+  from: text('FILE|-', 'Start a run for every row of a CSV, JSON, or NDJSON file, or of standard input', { complete: 'files' }),
   fromFormat: choice(rowFormats, 'The format of --from, if its extension does not determine it'),
-  concurrency: integer('N', 'Requests of --from at the same time (default 4)', { minimum: 1, maximum: 32 }),
+  concurrency: integer('N', 'Requests of --from at the same time (default: 4)', { minimum: 1, maximum: 32 }),
   failed: text('FILE', 'Where --from writes rows that failed, in the format of the input (default: next to it)', { complete: 'files' }),
   ledger: text('FILE', 'Where --from records its progress (default: next to the input)', { complete: 'files' }),
 } as const;
@@ -52,7 +52,7 @@ const options = {
 export default defineCommand({
   summary: 'Start a run of an agent',
   description:
-    'Prints the run; with --watch, prints its transcript and ends with the exit code of its outcome. --answers and --pull imply --watch. --pull needs a new or empty folder, so that existing files are detected before the run starts; with --force, they are overwritten.\n\n--repo gives the run a git repository: a folder of this machine, which stays unchanged, or an https URL. After # follows a branch, a tag, or a commit; by default, the run starts from the commit that is checked out. See what the run changed with `aops sandbox diff`, and bring it home with `aops sandbox apply`.\n\n--from starts a run for every row of a CSV file (the first line names the columns), or of JSON or NDJSON. --message is then a template: {{ column }} is replaced with the value of that column, and unknown columns are reported before anything starts. Columns named agent and message replace the flags for rows where they are not empty, and upload names more files, separated by semicolons. Progress is recorded in FILE.aops-ledger: after an interruption, run the same command again to continue. No row is started twice. Rows that the service rejects are written with the reason to a file with .failed in its name, and the command ends with exit 2. -o id and -o ndjson print each run as it starts, after those of earlier attempts; other formats print file, rows, started, started_before, failed, failed_file, ledger and runs at the end.',
+    'Prints the run; with --watch, prints its transcript and ends with the exit code of its outcome. --answers and --pull imply --watch. --pull needs a new or empty folder, so that existing files are detected before the run starts; with --force, they are overwritten.\n\n--repo gives the run a git repository: a folder of this machine, which stays unchanged, or an https URL. After # follows a branch, a tag, or a commit; by default, the run starts from the commit that is checked out. See what the run changed with `aops sandbox diff`, and apply that to your own repository with `aops sandbox apply`.\n\n--from starts a run for every row of a CSV file (the first line names the columns), or of JSON or NDJSON. --message is then a template: {{ column }} is replaced with the value of that column, and unknown columns are reported before anything starts. Columns named agent and message replace the flags for rows where they are not empty, and upload names more files, separated by semicolons. Progress is recorded in FILE.aops-ledger: after an interruption, run the same command again to continue. No row is started twice. Rows that the service rejects are written with the reason to a file with .failed in its name, and the command ends with exit 2. -o id and -o ndjson print each run as it starts, after those of earlier attempts; other formats print file, rows, started, started_before, failed, failed_file, ledger, and runs at the end.',
   options,
   operations: [
     'listAgents',

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../cli/kit/command.ts';
-import { column, idColumn, listOutput, orList, textOutput } from '../../cli/kit/output.ts';
+import { column, idColumn, listOutput, oneOrSeveralOutput, textOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { resolveRuns } from '../../cli/names/resolve-run.ts';
 import { type NamedRun, runsArgument } from '../../cli/names/run-names.ts';
@@ -27,7 +27,7 @@ export default defineCommand({
     },
   ],
   result: returns('stopRun', { id: 'uuid' }),
-  output: orList(
+  output: oneOrSeveralOutput(
     textOutput<Stopped>((result) => result.message ?? `Stopped ${result.id}.`),
     listOutput<Stopped>({
       columns: [

@@ -8,7 +8,7 @@ import {
   column,
   idColumn,
   listOutput,
-  orList,
+  oneOrSeveralOutput,
   recordOutput,
   status,
   statusColumn,
@@ -33,7 +33,7 @@ export default defineCommand({
   description:
     'With --for finished (the default), the exit code is the outcome of the run; its human requests must be answered elsewhere. With --for waiting, it is 0 as soon as the run has a human request, and 6 if the run completes without one. Limit the wait with --timeout (exit 9). On a terminal, the status of the run is displayed.\n\nFor several runs, the command waits for all of them, and the exit code is the worst: 10, then 11. The JSON is then a list.',
   arguments: { run: runsArgument() },
-  options: { for: choice(['finished', 'waiting'], 'What to wait for (default finished)'), ...notifyFlags },
+  options: { for: choice(['finished', 'waiting'], 'What to wait for (default: finished)'), ...notifyFlags },
   operations: ['getRun', 'listRuns', 'listAgents', 'streamRunEvents', 'streamTeamEvents', 'listRunMessages'],
   exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted],
   examples: [
@@ -43,7 +43,7 @@ export default defineCommand({
     { command: 'aops runs wait RUN --for waiting && aops runs respond RUN --approve', text: 'Wait for an approval and grant it' },
   ],
   result: returns('getRun.run'),
-  output: orList(
+  output: oneOrSeveralOutput(
     recordOutput<Run>((run) => ({
       Number: run.run_number ?? undefined,
       ID: run.id,

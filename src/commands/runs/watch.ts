@@ -1,5 +1,6 @@
 import { exitCodes } from '../../base/errors.ts';
 import { type FollowOptions, followFlags, followOptions } from '../../cli/following/responder.ts';
+import { closePositions } from '../../cli/following/resumption.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -16,7 +17,7 @@ import { noMatchError, openReading, type ReadingInput, readingFlags } from './re
 export default defineCommand({
   summary: 'Watch runs and answer their human requests',
   description:
-    'Streams the messages of a run until it ends. Human requests are prompted for below the transcript; without a terminal, --answers and --on-request decide. Ctrl-C detaches; the run continues. The exit code is the outcome of the run, even if it ended earlier.\n\nSeveral runs, and those that --agent, --queue, --status or --all select, are watched together: on a terminal on a live board, elsewhere as lines with the name of the run in front, or as NDJSON. With filters, runs that start later are added until Ctrl-C; --no-new ends when all current runs have ended. A run that waits for a person does not hold up the others. The exit code is the worst of all runs: 10, then 11, then 12.',
+    'Streams the messages of a run until it ends. Human requests are prompted for below the transcript; without a terminal, --answers and --on-request decide. Ctrl-C detaches; the run continues. The exit code is the outcome of the run, even if it ended earlier.\n\nSeveral runs, and those that --agent, --queue, --status or --all select, are watched together: on a terminal on a live board (press ? for its keys), elsewhere as lines with the name of the run in front, or as NDJSON. With filters, runs that start later are added until Ctrl-C; --no-new ends when all current runs have ended. A run that waits for a person does not hold up the others. The exit code is the worst of all runs: 10, then 11, then 12.',
   arguments: { run: anyRunsArgument({ unless: selectingOptions }) },
   options: { ...selectionFlags, ...followFlags, ...readingFlags, ...notifyFlags },
   operations: [
@@ -38,7 +39,7 @@ export default defineCommand({
     { command: 'aops runs watch RUN --on-request wait --timeout 1h', text: 'Watch a run while someone else answers' },
     { command: 'aops runs watch 17 18 19', text: 'Watch several runs' },
     { command: 'aops runs watch --agent invoice-check --status waiting', text: 'Watch what waits for a person' },
-    { command: 'aops runs watch --queue invoices --no-new --answers answers.yaml', text: 'Watch the runs of a queue to their ends' },
+    { command: 'aops runs watch --queue invoices --no-new --answers answers.yaml', text: 'Watch the runs of a queue until they end' },
     { command: 'aops runs watch RUN --notify', text: 'Be notified when the run needs an answer or ends' },
     { command: 'aops runs watch RUN -o ndjson', text: 'Print every event as one JSON object per line' },
     {
@@ -54,11 +55,13 @@ export default defineCommand({
     if ('kind' in selection) {
       if (showsBoard(context, input, options)) return showBoard(context, selection, new Notifier(context, input));
       const reading = await openManyReading(context, selection, input);
-      return followRuns(context, selection, options, reading, new Notifier(context, input)).finally(() => reading.positions?.close());
+      return followRuns(context, selection, options, reading, new Notifier(context, input)).finally(() =>
+        closePositions(context, reading.positions),
+      );
     }
     const resolvedRun = selection;
-    if (resolvedRun.listItem) announce(context, resolvedRun);
     const reading = await openReading(context, resolvedRun.id, input);
+    if (resolvedRun.listItem) announce(context, resolvedRun);
     try {
       const { run, isMatched } = await readEvents(context, resolvedRun, options, reading, new Notifier(context, input));
       if (isMatched) return printsRun(context) ? run : undefined;

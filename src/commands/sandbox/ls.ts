@@ -1,12 +1,15 @@
 import { UsageError } from '../../base/errors.ts';
+import { openTeamPage, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { flag, optionalArgument, text } from '../../cli/kit/flags.ts';
 import { wholeList } from '../../cli/kit/list.ts';
 import { column, listOutput, sizeColumn, timeColumn } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
+import { runId } from '../../cli/names/resolve-run.ts';
 import { optionalRunArgument } from '../../cli/names/run-names.ts';
 import { agentFlag, runPlace } from '../../cli/names/run-place.ts';
 import { listRunFolder, workspace } from '../../client/transfers/run-files.ts';
+import { fileView } from './file-view.ts';
 
 interface ListedFile {
   name: string;
@@ -25,14 +28,15 @@ export default defineCommand({
   summary: "List a folder in a run's sandbox or a staged sandbox",
   arguments: {
     run: optionalRunArgument('; not with --sandbox', { unless: ['sandbox'] }),
-    path: optionalArgument('The folder (default /workspace)'),
+    path: optionalArgument('The folder (default: /workspace)'),
   },
   options: {
     long: flag('Also show type, kind and modification time', { short: 'l' }),
     sandbox: text('ID', 'List a staged sandbox instead of the sandbox of a run'),
     ...agentFlag,
+    ...webFlag,
   },
-  operations: ['listRunSandboxFiles', 'listAgentRunSandboxFiles', 'listSandboxFiles', 'listAgents'],
+  operations: ['listRunSandboxFiles', 'listAgentRunSandboxFiles', 'listSandboxFiles', 'listAgents', 'createPageCode'],
   examples: [
     { command: 'aops sandbox ls @latest', text: 'List the files of the newest run' },
     { command: 'aops sandbox ls -l RUN out', text: 'List a folder with details' },
@@ -54,15 +58,17 @@ export default defineCommand({
     empty: 'The folder is empty.',
   }),
   async run(context, input) {
+    if (input.web) {
+      refuseWithWeb(input, { sandbox: 'the page shows the sandboxes of runs only', agent: 'the page does not check the agent' });
+      return openTeamPage(context, fileView(await runId(context, requireRun(input.run)), 'files', input.path ?? '.'));
+    }
     const list = wholeList(input.sandbox === undefined ? await listRun() : await listSandbox(input.sandbox));
     if (input.long) list.form = 'long';
     return list;
 
     async function listRun(): Promise<ListedFile[]> {
       const client = await context.client();
-      if (input.run === undefined)
-        throw new UsageError('No run or sandbox was specified.', 'Pass a run or --sandbox ID; see `aops sandbox ls --help`.');
-      const place = await runPlace(context, input.run, input.agent);
+      const place = await runPlace(context, requireRun(input.run), input.agent);
       return (await listRunFolder(client, place, input.path ?? workspace, context.signal)).entries;
     }
 
@@ -82,6 +88,11 @@ export default defineCommand({
     }
   },
 });
+
+function requireRun(run: string | undefined): string {
+  if (run !== undefined) return run;
+  throw new UsageError('No run or sandbox was specified.', 'Pass a run or --sandbox ID; see `aops sandbox ls --help`.');
+}
 
 function kindOf({ type, isTextFile }: ListedFile): string | null {
   if (type === 'directory' || isTextFile === null) return null;

@@ -13,7 +13,7 @@ export default defineCommand({
   arguments: { paths: repeatedArgument('The sandbox, unless --sandbox is used, followed by files and folders', { complete: 'files' }) },
   options: {
     sandbox: text('ID', 'The sandbox; all arguments are then files and folders'),
-    to: text('DIR', 'Folder in the sandbox (default /workspace)'),
+    to: text('DIR', 'Folder in the sandbox (default: /workspace)'),
   },
   operations: ['uploadSandboxFile', 'createSandboxUploadUrl'],
   mutates: true,

@@ -25,11 +25,11 @@ export default defineCommand({
   summary: "Show the files of a run's sandbox as a tree",
   arguments: {
     run: runArgument,
-    path: optionalArgument('The folder (default /workspace)'),
+    path: optionalArgument('The folder (default: /workspace)'),
   },
   options: {
     depth: integer('N', 'Maximum depth of folders', { minimum: 1 }),
-    limit: integer('N', 'Maximum number of files and folders (default 1000)', { minimum: 1, maximum: 100_000 }),
+    limit: integer('N', 'Maximum number of files and folders (default: 1000)', { minimum: 1, maximum: 100_000 }),
     ...agentFlag,
   },
   operations: ['listRunSandboxFiles', 'listAgentRunSandboxFiles', 'listAgents'],

@@ -12,7 +12,7 @@ export const descriptionOption = text('TEXT', 'Description of the webhook', { ch
 export const address = { check: webAddress };
 export const formatOption = choice(
   webhookFormats,
-  'What to send: events as JSON, or messages for Slack or Microsoft Teams (default standard)',
+  'What to send: events as JSON, or messages for Slack or Microsoft Teams (default: standard)',
 );
 
 /** A service that does not know the field would ignore it, and send JSON to a chat program. @throws AopsError `not_offered` */
@@ -21,6 +21,6 @@ export async function requireFormats(context: Context, format: string | undefine
   throw new AopsError('This service does not offer webhooks for chat programs.', {
     code: 'not_offered',
     exit: exitCodes.notFound,
-    hint: 'It only sends events as JSON. A program of yours could receive those, and write the messages.',
+    hint: 'It sends events only as JSON. To write to a channel, receive them with a program of your own.',
   });
 }

@@ -1,7 +1,7 @@
 /** `--route EVENT=URL`: where deliveries are forwarded to, depending on their event. Pure. */
 import { UsageError } from '../../base/errors.ts';
-import { nearest } from '../../base/nearest.ts';
 import { type Check, webAddress } from '../../cli/kit/checks.ts';
+import { invalidChoice } from '../../cli/kit/flags.ts';
 import { webhookEventKinds } from '../../interface/webhook-events.ts';
 
 /** An event, an equals sign, and an address. */
@@ -16,11 +16,7 @@ export const isRoute: Check = (value, name) => {
 /** A kind of event. */
 export const isEvent: Check = (value, name) => {
   if (webhookEventKinds.some((kind) => kind === value)) return value;
-  const suggestion = nearest(value, webhookEventKinds);
-  throw new UsageError(
-    `${name} must be one of ${webhookEventKinds.join(', ')}; "${value}" is not.`,
-    suggestion === undefined ? undefined : `Did you mean ${suggestion}?`,
-  );
+  throw invalidChoice(webhookEventKinds, value, name);
 };
 
 /**

@@ -2,6 +2,7 @@ import { crypto } from '../../base/crypto.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/values.ts';
 import { bodyFlags, bodyFromFlags } from '../../cli/input/body.ts';
+import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { argument, text } from '../../cli/kit/flags.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
@@ -24,10 +25,10 @@ interface Triggered {
 export default defineCommand({
   summary: 'Send a test event to your webhooks',
   description:
-    'The event contains sample data and `"test": true`. The service signs, delivers, logs and retries it like a real one, to all enabled webhooks of the team that receive this event, or only to --webhook. With --to, this command signs the event with the secret of the team and sends it once, which works with any service and any URL that this machine can reach.\n\n--field and --raw-field change fields of the sample data, which is the `data` of the event; --input replaces it.',
+    'The event contains sample data and `"test": true`. The service sends it to all enabled webhooks of the team that receive this event, or only to --webhook, and signs, logs, and retries it like a real event. With --to, this command signs the event with the secret of the team and sends it once, which works with any service and any URL that this machine can reach.\n\n--field and --raw-field change fields of the sample data, which is the `data` of the event; --input replaces it.',
   arguments: { event: argument(`The event to send: ${webhookEventKinds.join(', ')}`, { complete: 'events', check: isEvent }) },
   options: {
-    webhook: text('ID', 'Send it only to this webhook, whichever events it receives', { complete: 'webhooks' }),
+    webhook: text('ID', 'Send it only to this webhook, whichever events it receives', { complete: 'webhooks', check: uuid }),
     to: text('URL', 'Send it from this machine to this URL', address),
     secret: { ...secretOption, summary: `With --to: ${secretOption.summary.replace(/^R/, 'r')}` },
     rawField: { ...bodyFlags.rawField, summary: 'Set a text field of the data' },
@@ -55,7 +56,7 @@ export default defineCommand({
   }),
   output: recordOutput<Triggered>(({ event_id, deliveries, posted }) => ({
     Event: event_id,
-    ...(posted === undefined ? {} : { URL: posted.url, Answer: 'status' in posted ? posted.status : posted.problem }),
+    ...(posted === undefined ? {} : { URL: posted.url, Response: 'status' in posted ? posted.status : posted.problem }),
     ...(deliveries === undefined ? {} : { Deliveries: deliveries.length }),
   })),
   async run(context, input): Promise<Triggered> {
@@ -74,7 +75,7 @@ export default defineCommand({
       newId: () => crypto().randomUUID(),
     });
     const data = await bodyFromFlags(context, input, sample);
-    if (!isObject(data)) throw new UsageError('The data of an event must be a JSON object, and that of --input is not one.');
+    if (!isObject(data)) throw new UsageError('The data of an event must be a JSON object; --input contains something else.');
     if (client === undefined) return post(context, { type, teamId, data: data as JsonObject, url: input.to as string, keys });
     const body = { type, data, ...(input.webhook === undefined ? {} : { subscription_id: input.webhook }) };
     return client.call('createTestWebhookEvent', { params: { teamId }, body });
@@ -85,7 +86,7 @@ async function post(context: Parameters<typeof postTestEvent>[0], event: Paramet
   const { eventId, posted } = await postTestEvent(context, event);
   const result = { event_id: eventId, posted };
   if ('status' in posted && posted.status >= 200 && posted.status < 300) return result;
-  const outcome = 'status' in posted ? `answered ${posted.status}` : `did not answer: ${posted.problem}`;
+  const outcome = 'status' in posted ? `responded with ${posted.status}` : `did not respond: ${posted.problem}`;
   const failure = new AopsError(`${posted.url} ${outcome}.`, {
     code: 'test_event_failed',
     exit: exitCodes.failure,

@@ -20,7 +20,7 @@ export default defineCommand({
     }),
     secret: secretOption,
     at: dateTime('Check the age as of this time (default: now)'),
-    tolerance: duration('Maximum difference from the current time (default 5m)'),
+    tolerance: duration('Maximum difference from the current time (default: 5m)'),
   },
   exits: [exitCodes.failure],
   examples: [

@@ -39,7 +39,7 @@ export const paging = (maximum: number, fallback: number) => ({
       maximum,
       default: fallback,
       description:
-        'The most rows of a page. A page ends earlier when its rows are large, but has at least one: continue at offset plus the number of rows received, until total is reached.',
+        'Maximum number of rows of a page. A page ends earlier when its rows are large, but has at least one: continue at offset plus the number of rows received, until total is reached.',
     }),
   ),
   offset: Type.Optional(Type.Integer({ minimum: 0, default: 0, description: 'How many rows to skip.' })),

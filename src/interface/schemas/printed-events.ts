@@ -61,6 +61,7 @@ const InboxRequest = Extended('InboxRequest', HumanRequest, {
   run_number: Nullable(Type.Integer()),
   agent_id: Nullable(Uuid),
   agent_name: Type.String(),
+  profile: Type.Optional(Type.String()),
 });
 
 export const InboxEvent = eventsOf(
@@ -69,7 +70,11 @@ export const InboxEvent = eventsOf(
   {
     'human_request.pending': Type.Object({ human_request: InboxRequest }),
     'human_request.reminder': Type.Object({ human_request: InboxRequest }),
-    'human_request.resolved': Type.Object({ human_request_id: Type.String(), title: Type.String() }),
+    'human_request.resolved': Type.Object({
+      human_request_id: Type.String(),
+      title: Type.String(),
+      profile: Type.Optional(Type.String()),
+    }),
   },
   'An event of `inbox --watch`.',
 );
@@ -103,7 +108,7 @@ export const ArtifactEvent = eventsOf(
     ...waiting,
     'artifact.finished': Type.Object({ artifact: Artifact }),
   },
-  'An event of `artifacts create --watch` and `artifacts send --watch`.',
+  'An event of `artifacts watch`, and of `artifacts create --watch` and `artifacts send --watch`.',
 );
 
 export const ListenerEvent = eventsOf(

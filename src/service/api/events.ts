@@ -73,7 +73,7 @@ function lastEventId({ headers }: RawRequest): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The most runs of one stream: their IDs and positions must fit into the head of a request. */
+/** Maximum number of runs of one stream: their IDs and positions must fit into the head of a request. */
 const maxRunIds = 50;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

@@ -10,7 +10,7 @@ import type { Queries } from '../store/database/database.ts';
 import type { RunRow, ToolExecutionRow } from '../store/database/schema.ts';
 import { findAgentSession } from '../store/runs/agent-sessions.ts';
 import { countRequests } from '../store/runs/human-requests.ts';
-import { countCompletedSteps } from '../store/runs/journal.ts';
+import { completedSteps } from '../store/runs/journal.ts';
 import { latestMessageRows, turnFigures } from '../store/runs/messages.ts';
 import { findRunFile } from '../store/runs/run-files.ts';
 import { findRun, isTerminal } from '../store/runs/runs.ts';
@@ -107,7 +107,8 @@ async function executionReport({ engine }: RequestContext, run: RunRow): Promise
   const { store } = engine;
   const { calls, results, errors } = await turnFigures(store, run.id, run.turn);
   const runtime = engine.runtimes.get(run.runtime);
-  const executedSteps = await countCompletedSteps(store, run.id, run.turn);
+  const entries = [...(await completedSteps(store, run.id, run.turn)).keys()];
+  const executedSteps = entries.filter((key) => runtime?.isPartOfStep?.(key) !== true).length;
   // The steps of the procedure. A runtime without a fixed procedure has none, and its steps are only known once they are executed.
   const countedSteps = runtime?.countSteps(await procedureText(store, run.procedure_hash)) ?? 0;
   const totalSteps = countedSteps > 0 ? countedSteps : executedSteps;
@@ -116,7 +117,7 @@ async function executionReport({ engine }: RequestContext, run: RunRow): Promise
     // A procedure with steps is expected to be executed step by step.
     expectedProgrammatic: countedSteps > 0,
     totalSteps,
-    // Steps in the journal.
+    // Completed steps in the journal, without the entries that are parts of a step.
     executedSteps,
     // Tool calls, and those that returned.
     calls,

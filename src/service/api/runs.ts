@@ -8,7 +8,7 @@ import type { GroupRoutes, HandlerInput, RequestContext } from '../http/context.
 import { instant } from '../http/instant.ts';
 import { fittingCount } from '../store/database/page-bytes.ts';
 import { totalOf } from '../store/database/total.ts';
-import { countRunRequests, listRequestRows, pendingRequest, pendingRequestSizes, pendingRequests } from '../store/runs/human-requests.ts';
+import { countRunRequests, listRequestRows, pendingRequestSizes, pendingRequests, requestOf } from '../store/runs/human-requests.ts';
 import { countMessages, listMessageRows } from '../store/runs/messages.ts';
 import type { RunFilter } from '../store/runs/run-filter.ts';
 import { countRuns, listRunRows } from '../store/runs/run-list.ts';
@@ -70,7 +70,7 @@ export const runRoutes: GroupRoutes<'runs'> = {
 
   async getRun(context, { params }) {
     const run = await requireRun(context, params.run_id);
-    const pending = await pendingRequest(context.engine.store, run.id);
+    const pending = await requestOf(context.engine.store, run);
     return { run: runView(run, pending), pending_human_request: pending === undefined ? null : humanRequestView(pending) };
   },
 

@@ -5,7 +5,7 @@ import { closeSync, fstatSync, lstatSync, readdirSync, readlinkSync } from 'node
 import path from 'node:path';
 import { Contents } from './contents.ts';
 import { bytesOnDisk, fileBytes, Holes, openForCopy, reasonOf } from './disk-file.ts';
-import { databaseName, infoName, keyNames, largestBackup, longestName, sandboxFolders, sumLine, sumsName } from './format.ts';
+import { databaseName, infoName, keyNames, maxBackupEntries, maxNameBytes, sandboxFolders, sumLine, sumsName } from './format.ts';
 import type { HeldDirectory } from './held-directory.ts';
 import { faultyLinks } from './links.ts';
 import { tooLarge } from './problems.ts';
@@ -91,7 +91,7 @@ export class BackupWriter {
     for (const entry of this.#listing(name, place)) {
       const entryName = `${name}/${entry.name}`;
       if (!isUtf8(entry.name)) this.#report(entryName, 'its name is not valid UTF-8, so it is left out');
-      else if (Buffer.byteLength(entryName) > longestName) this.#report(entryName, 'its path is too long, so it is left out');
+      else if (Buffer.byteLength(entryName) > maxNameBytes) this.#report(entryName, 'its path is too long, so it is left out');
       else if (entry.isDirectory()) yield* this.#folder(entryName, links);
       else if (entry.isFile()) yield* this.#file(entryName, path.join(this.#directory.path, entryName), { inSandbox: true });
       else if (entry.isSymbolicLink()) this.#findLink(entryName, links);
@@ -177,7 +177,7 @@ export class BackupWriter {
   /** @throws AopsError `backup_too_large` if there are more entries than can be restored */
   #add(entry: TarEntry, content?: Iterable<Buffer>): AsyncGenerator<Buffer> {
     this.#entries += 1;
-    if (this.#entries > largestBackup) throw tooLarge(largestBackup);
+    if (this.#entries > maxBackupEntries) throw tooLarge(maxBackupEntries);
     return this.#tar.add(entry, content);
   }
 

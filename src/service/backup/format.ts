@@ -20,9 +20,9 @@ export const keyNames = ['secrets.key', 'token'] as const;
 export const sandboxFolders = ['workspace', 'tmp', 'browser', 'home'] as const;
 
 /** Bytes of a name. The rest of PATH_MAX (4,096 bytes on Linux) is for the data directory itself. */
-export const longestName = 3_584;
+export const maxNameBytes = 3_584;
 /** Entries of a backup. Reading one keeps all names in memory. */
-export const largestBackup = 10_000_000;
+export const maxBackupEntries = 10_000_000;
 
 /** The description in a backup. */
 export interface BackupInfo {

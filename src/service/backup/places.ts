@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { posix } from 'node:path';
-import { checkName, largestBackup, longestName } from './format.ts';
+import { checkName, maxBackupEntries, maxNameBytes } from './format.ts';
 import { damagedBackup, quoteName } from './problems.ts';
 import type { TarType } from './tar-entry.ts';
 
@@ -13,7 +13,7 @@ export class Places {
   readonly #maxEntries: number;
   #entries = 0;
 
-  constructor(maxEntries = largestBackup) {
+  constructor(maxEntries = maxBackupEntries) {
     this.#maxEntries = maxEntries;
   }
 
@@ -21,7 +21,7 @@ export class Places {
   take(name: string, type: TarType): void {
     this.#entries += 1;
     if (this.#entries > this.#maxEntries) throw damagedBackup(`it contains more than ${this.#maxEntries} entries`);
-    if (Buffer.byteLength(name) > longestName) throw damagedBackup(`the name ${quoteName(name)} is too long`);
+    if (Buffer.byteLength(name) > maxNameBytes) throw damagedBackup(`the name ${quoteName(name)} is too long`);
     checkName(name, type);
     this.#folder(posix.dirname(name), name);
     const existingType = this.#types.get(name);

@@ -20,7 +20,7 @@ import { type ReadEntry, readTar } from './tar-reader.ts';
 const minSizeToCheck = 1_048_576;
 
 /** Bytes of the description. */
-const longestInfo = 65_536;
+const maxInfoBytes = 65_536;
 
 /**
  * Reads the backup whose bytes `source` yields, and writes its contents to `folder`, readable only by their owner.
@@ -88,7 +88,7 @@ class BackupReader {
   }
 
   async #readInfo(entry: ReadEntry): Promise<void> {
-    if (entry.name !== infoName || entry.size > longestInfo) throw damagedBackup('it is not an aops backup');
+    if (entry.name !== infoName || entry.size > maxInfoBytes) throw damagedBackup('it is not an aops backup');
     const bytes = await wholeContent(entry);
     this.#progress.info = parseInfo(bytes.toString('utf8'), Object.keys(migrations));
     this.#checksums.set(infoName, createHash('sha256').update(bytes).digest('hex'));

@@ -11,7 +11,7 @@ import type { TarEntry, TarType } from './tar-entry.ts';
 
 const block = 512;
 /** An extended header contains names and sizes; a longer one does not come from a backup. */
-const longestExtendedHeader = 65_536;
+const maxExtendedHeaderBytes = 65_536;
 
 const types = { file: 'file', directory: 'folder', symlink: 'link' } as const satisfies Record<string, TarType>;
 
@@ -147,7 +147,7 @@ function strictParser(): Extract {
 
 /** Checks the records of an extended header: `29 path=...` and a line break, each with its own length in front. */
 function checkRecords(bytes: Buffer): void {
-  if (bytes.length > longestExtendedHeader) throw damagedBackup('it contains a header that is too long');
+  if (bytes.length > maxExtendedHeaderBytes) throw damagedBackup('it contains a header that is too long');
   for (let offset = 0; offset < bytes.length; ) {
     const [, length] = /^([1-9]\d{0,4}) /.exec(bytes.toString('latin1', offset, offset + 6)) ?? [];
     const end = offset + Number(length);

@@ -27,7 +27,7 @@ export interface ActionOutcome {
 }
 
 /** The maximum length of an extracted text, and the maximum number of texts with `all`. */
-const longestText = 64 * 1024;
+const maxTextLength = 64 * 1024;
 const maxTexts = 1_000;
 
 /** Performs an action on the current page. `timeoutMs` limits each wait for the page. */
@@ -201,7 +201,7 @@ const urlPattern = (url: string): RegExp =>
 async function extract(session: BrowserSession, action: BrowserAction & { kind: 'extract' }, timeoutMs: number): Promise<ActionOutcome> {
   const { selector, attribute, all } = action;
   const timeout = timeoutMs;
-  const truncate = (text: string | null): string | null => text?.slice(0, longestText) ?? null;
+  const truncate = (text: string | null): string | null => text?.slice(0, maxTextLength) ?? null;
   let value: ActionOutcome['value'];
   // With `all`, there might not be any matching element.
   if (all) {

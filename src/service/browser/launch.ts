@@ -4,6 +4,7 @@ import { tmpdir, userInfo } from 'node:os';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { hostTrouble } from '../host-trouble.ts';
 import { type Keeper, startKeeper } from '../sandbox/keeper.ts';
+import { browserLibrary } from './library.ts';
 import { startProblem } from './problems.ts';
 import { groupOf } from './process-group.ts';
 
@@ -11,7 +12,7 @@ import { groupOf } from './process-group.ts';
 export const startTime = 30_000;
 export const endTime = 3_000;
 /** The path of a socket can have about 100 characters, and Chromium creates one below TMPDIR. */
-const longestTemporary = 60;
+const maxTemporaryPathBytes = 60;
 
 type ContextOptions = NonNullable<Parameters<typeof import('playwright-core')['chromium']['launchPersistentContext']>[1]>;
 
@@ -28,9 +29,9 @@ export interface LaunchedBrowser {
   keeper: Keeper | undefined;
 }
 
-/** Throws ServiceError 400 `browse_failed`. */
+/** Throws ServiceError 400 `no_browser` or `browse_failed`. */
 export async function launchChromium({ executable, searchPath, profile, ...options }: LaunchOptions): Promise<LaunchedBrowser> {
-  const { chromium } = await import('playwright-core');
+  const { chromium } = await browserLibrary();
   const keeper = await startKeeper().catch(() => undefined);
   try {
     const context = await chromium.launchPersistentContext(profile, {
@@ -70,6 +71,6 @@ export async function endChromium({ context, keeper }: LaunchedBrowser, kill: ()
 
 /** The environment of the browser, without that of the service. */
 function browserEnvironment(folder: string, searchPath: string): Record<string, string> {
-  const temporary = Buffer.byteLength(folder) <= longestTemporary ? folder : tmpdir();
+  const temporary = Buffer.byteLength(folder) <= maxTemporaryPathBytes ? folder : tmpdir();
   return { PATH: searchPath, HOME: folder, TMPDIR: temporary, LANG: 'C.UTF-8' };
 }

@@ -41,7 +41,7 @@ const downloadPoll = 100;
 export const blankUrl = 'about:blank';
 /** The number of console messages that are stored for a step, and the characters of each. */
 const maxErrors = 20;
-const longestError = 500;
+const maxErrorLength = 500;
 /** The state that a later session of the run needs. */
 interface SessionState {
   url: string;
@@ -248,7 +248,7 @@ export class BrowserSession {
   }
 
   #note(text: string): void {
-    if (this.#errors.length < maxErrors) this.#errors.push(text.slice(0, longestError));
+    if (this.#errors.length < maxErrors) this.#errors.push(text.slice(0, maxErrorLength));
   }
 
   /** Opens the page of an earlier session of the run, unless a page is open. Returns false if there is no such page. */

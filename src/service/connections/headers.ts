@@ -15,7 +15,7 @@ export interface StoredHeaders {
 }
 
 const maxHeaders = 50;
-const longestValue = 8_192;
+const maxValueLength = 8_192;
 /** RFC 9110, 5.6.2. */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 /** RFC 9110, 5.5, without the obsolete parts. */
@@ -60,7 +60,7 @@ function checkHeaders(headers: HeaderSet, part: 'plaintext' | 'secret'): HeaderS
     const path = `headers.${part}.${name}`;
     if (!token.test(name)) throw invalidHeader(`headers.${part}`, `has an invalid header name: ${JSON.stringify(name.slice(0, 100))}`);
     if (reservedNames.test(name)) throw invalidHeader(path, 'is set by the protocol itself');
-    if (value.length > longestValue) throw invalidHeader(path, `is longer than ${longestValue} characters`);
+    if (value.length > maxValueLength) throw invalidHeader(path, `is longer than ${maxValueLength} characters`);
     if (!fieldValue.test(value)) throw invalidHeader(path, 'is empty or contains characters that are not allowed in headers');
   }
   return { ...headers };

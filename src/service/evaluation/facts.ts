@@ -4,7 +4,8 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxStore } from '../sandbox/sandbox-store.ts';
 import { findMemoryFile } from '../store/agents/memory-files.ts';
 import type { Queries } from '../store/database/database.ts';
-import type { RunRow } from '../store/database/schema.ts';
+import { preparedQuery } from '../store/database/prepared.ts';
+import type { MessageRow, RunRow } from '../store/database/schema.ts';
 
 /** The number of bytes of a file that are examined. */
 const fileLimit = 1024 * 1024;
@@ -34,7 +35,47 @@ export async function readFacts(db: Queries, sandboxes: SandboxStore, run: RunRo
     .where('turn', '=', run.turn)
     .orderBy('seq')
     .execute();
-  const calls = new Map<string, { name: string; error: string | undefined }>();
+  // A message that resumed a run began its turn; the run itself was started before that.
+  const startTime = run.turn === 1 ? run.started_at : (rows[0]?.timestamp ?? null);
+  const endTime = run.completed_at;
+  return {
+    status: run.status,
+    error: run.error,
+    duration: startTime === null || endTime === null ? undefined : Math.max(0, Date.parse(endTime) - Date.parse(startTime)),
+    messages: rows.flatMap(({ role, text_content: text }) => (role === 'assistant' && text !== null ? [text] : [])),
+    calls: callsIn(rows),
+    requests: await readRequests(db, run),
+    file: async (path) => readFile(await sandboxes.open(run.sandbox_id), path),
+    async memoryFile(path) {
+      const file = await findMemoryFile(db, run.agent_id, path);
+      return file === undefined ? 'missing' : { text: file.content, size: file.size };
+    },
+  };
+}
+
+/** The facts that the rubrics of the platform are about, for the transaction in which a run ends. */
+export async function readPlatformFacts(trx: Queries, run: RunRow): Promise<Facts> {
+  const { status, error, id, turn } = run;
+  const calls = callsIn(await callRows.all(trx, { id, turn }));
+  const unread = async (): Promise<FileFinding> => ({ unknown: 'it was not read' });
+  const requests = await readRequests(trx, run);
+  return { status, error, calls, requests, duration: undefined, messages: [], file: unread, memoryFile: unread };
+}
+
+type Turn = Pick<RunRow, 'id' | 'turn'>;
+
+const callRows = preparedQuery((db, { id, turn }: Turn) =>
+  db
+    .selectFrom('messages')
+    .select(['tool_call', 'tool_result'])
+    .where('run_id', '=', id)
+    .where('turn', '=', turn)
+    .where('type', 'in', ['tool_call', 'tool_result'])
+    .orderBy('seq'),
+);
+
+function callsIn(rows: readonly Pick<MessageRow, 'tool_call' | 'tool_result'>[]): Facts['calls'] {
+  const calls = new Map<string, Facts['calls'][number]>();
   for (const { tool_call, tool_result } of rows) {
     if (tool_call !== null) {
       const { id, name } = JSON.parse(tool_call) as { id: string; name: string };
@@ -45,30 +86,15 @@ export async function readFacts(db: Queries, sandboxes: SandboxStore, run: RunRo
       if (call !== undefined) call.error = error;
     }
   }
-  const requests = await db
-    .selectFrom('human_requests')
-    .select(['title', 'type', 'answer'])
-    .where('run_id', '=', run.id)
-    .where('turn', '=', run.turn)
-    .orderBy('created_at')
-    .execute();
-  // A message that resumed a run began its turn; the run itself was started before that.
-  const startTime = run.turn === 1 ? run.started_at : (rows[0]?.timestamp ?? null);
-  const endTime = run.completed_at;
-  return {
-    status: run.status,
-    error: run.error,
-    duration: startTime === null || endTime === null ? undefined : Math.max(0, Date.parse(endTime) - Date.parse(startTime)),
-    messages: rows.flatMap(({ role, text_content: text }) => (role === 'assistant' && text !== null ? [text] : [])),
-    calls: [...calls.values()],
-    requests: requests.map(({ title, answer }) => ({ title, decision: decisionOf(answer) })),
-    file: async (path) => readFile(await sandboxes.open(run.sandbox_id), path),
-    async memoryFile(path) {
-      const file = await findMemoryFile(db, run.agent_id, path);
-      return file === undefined ? 'missing' : { text: file.content, size: file.size };
-    },
-  };
+  return [...calls.values()];
 }
+
+const readRequests = async (db: Queries, { id, turn }: Turn): Promise<Facts['requests']> =>
+  (await requestRows.all(db, { id, turn })).map(({ title, answer }) => ({ title, decision: decisionOf(answer) }));
+
+const requestRows = preparedQuery((db, { id, turn }: Turn) =>
+  db.selectFrom('human_requests').select(['title', 'answer']).where('run_id', '=', id).where('turn', '=', turn).orderBy('created_at'),
+);
 
 function decisionOf(answer: string | null): Facts['requests'][number]['decision'] {
   if (answer === null) return 'none';

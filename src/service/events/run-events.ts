@@ -12,7 +12,7 @@ import { humanRequestView, messageView, runView } from '../views/runs.ts';
 import type { EventSource, ServerEvent } from './event-source.ts';
 import { markOf, type RunPosition, runEventId } from './run-position.ts';
 
-/** The most messages that are read at a time; fewer if they are large. */
+/** Maximum number of messages that are read at a time; fewer if they are large. */
 const pageRows = 50;
 
 export class RunEvents implements EventSource {

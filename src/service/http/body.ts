@@ -180,10 +180,15 @@ export function parseJson(bytes: Buffer, contentType: string | undefined): unkno
 
 /** Checks level by level, because recursion would be limited by the stack. */
 function isDeeperThan(value: unknown, levels: number): boolean {
-  let level = [value];
+  let level = isContainer(value) ? [value] : [];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > levels) return true;
-    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
+    if (depth === levels) return true;
+    // Loops, because most of a large body are values without further levels.
+    const nextLevel: object[] = [];
+    for (const container of level) for (const item of Object.values(container)) if (isContainer(item)) nextLevel.push(item);
+    level = nextLevel;
   }
   return false;
 }
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;

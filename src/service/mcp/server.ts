@@ -9,7 +9,7 @@ import { toolServer } from './tool-server.ts';
 import { tools } from './tools/index.ts';
 
 const instructions =
-  'Operates AI agents and their runs. list_agents finds an agent, start_run starts a run of it, and wait_for_run follows the run. A run can wait for a person: ask the user, then call respond_to_human_request.';
+  'Operates AI agents and their runs. list_agents finds an agent, start_run starts a run of it, and wait_for_run follows the run. A run can wait for a person: only the user can answer it, with respond_to_human_request if the client can show forms, otherwise on the page of the team or with `aops inbox`.';
 
 /**
  * @param onError called with failures of the service itself, whose response must not look like a result of a tool
@@ -36,8 +36,11 @@ const advice: Advice = {
   case_not_found: 'list_cases returns the cases of a queue.',
   run_not_found: 'list_runs returns the existing runs.',
   human_request_not_found: 'get_run returns the pending request.',
-  human_request_pending: 'get_run returns the request. Let a person decide, then call respond_to_human_request.',
+  human_request_pending:
+    'get_run returns the request. Only the user can answer it: call respond_to_human_request, or ask the user to answer.',
   human_request_already_answered: 'get_run returns the current state of the run.',
+  person_required:
+    'Ask the user to answer on the page of the team, with `aops inbox`, or with `aops runs respond RUN`. Then call wait_for_run.',
   run_not_waiting: 'get_run returns the current state of the run.',
   agent_has_no_live_revision: 'Choose another agent, or ask the operator to give this one a procedure.',
   file_not_found: 'list_files returns the existing files.',

@@ -18,8 +18,7 @@ export function describeRequest(runId: string, request: HumanRequest): string {
     const choices = options.map(({ label }) => `"${label}"`).join(', ');
     lines.push(`- ${question}${choices === '' ? '' : ` (${multi_select ? 'any of' : 'one of'} ${choices})`}`);
   }
-  const answerHint = request.type === 'approval' ? 'approved: true or false' : 'answers: an object from each question to its answer';
-  lines.push(`Let a person decide, then call respond_to_human_request with ${answerHint}.`);
+  lines.push('Only the user can answer it: call respond_to_human_request, or ask the user to answer.');
   return lines.join('\n');
 }
 

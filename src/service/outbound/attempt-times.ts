@@ -12,7 +12,7 @@ const delays = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * ho
 export const scheduledAttempts = delays.length + 1;
 
 /** The maximum wait that a receiver can request. */
-const longestHold = day;
+const maxRetryAfter = day;
 /** The minimum wait after a 429 response that does not specify one. */
 const busyWait = minute;
 
@@ -40,7 +40,7 @@ export function nextWait(tries: number, request: { retryAfter?: number | undefin
 
 /** The milliseconds for which the receiver does not want any requests; undefined if it did not request a pause. */
 export function holdTime(request: { retryAfter?: number | undefined; isBusy: boolean }, timing: Timing): number | undefined {
-  if (request.retryAfter !== undefined) return Math.min(request.retryAfter, longestHold);
+  if (request.retryAfter !== undefined) return Math.min(request.retryAfter, maxRetryAfter);
   return request.isBusy ? busyWait * timing.scale : undefined;
 }
 

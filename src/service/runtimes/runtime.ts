@@ -66,6 +66,9 @@ export type Outcome =
   /** `until` in milliseconds since the epoch. */
   | { status: 'sleeping'; until: number };
 
+/** An outcome after which the run is not continued by itself. */
+export type RunEnd = Extract<Outcome, { status: 'completed' | 'failed' }>;
+
 /** A memory file as a step writes it. */
 export interface MemoryWrite {
   /** Relative, with slashes. */
@@ -225,9 +228,10 @@ export interface RunHost {
   emit(events: RuntimeEvent[]): Promise<void>;
   /**
    * Records a completed step with its result, its events, and its memory file, in one transaction. Throws when the run was stopped or
-   * lost, and a ServiceError when the memory cannot be written; then nothing is recorded.
+   * lost, and a ServiceError when the memory cannot be written; then nothing is recorded. `end` is how the run ends with this step: it
+   * is recorded in the same transaction, and `advance` must return it.
    */
-  commit(step: string, result: unknown, events?: RuntimeEvent[], remember?: MemoryWrite): Promise<void>;
+  commit(step: string, result: unknown, events?: RuntimeEvent[], remember?: MemoryWrite, end?: RunEnd): Promise<void>;
   /** Saves the session of the run's agent, with events. Throws when the run was stopped or lost. */
   saveAgentSession(session: AgentSession, events?: RuntimeEvent[]): Promise<void>;
   /**
@@ -336,6 +340,8 @@ export interface Runtime {
   check?(request: CheckRequest): Promise<Pick<AgentCheck, 'problem' | 'warnings' | 'program'>>;
   /** Figures for the workflow execution report. */
   countSteps(procedure: string): number;
+  /** Whether a journal entry is a part of a step that has an entry of its own, such as when a pause ends; by default, none is. */
+  isPartOfStep?(key: string): boolean;
   /** Ends what it keeps for a run that is waiting, such as a process: the run was stopped, or is no longer executed here. */
   release?(runId: string): void;
   /** Ends everything that it keeps, when the service stops. */

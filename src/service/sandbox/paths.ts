@@ -10,8 +10,8 @@ import { ServiceError } from '../errors.ts';
 /** Where agents and callers see the files of a sandbox. */
 export const workspace = '/workspace';
 
-const longestName = 255;
-const longestPath = 2_048;
+const maxNameBytes = 255;
+const maxPathBytes = 2_048;
 
 /** A location inside the sandbox. `stats` is undefined when it does not exist yet. */
 export interface Place {
@@ -37,13 +37,13 @@ export const notADirectory = (displayPath: string): ServiceError =>
 export function namesOf(input: string): string[] {
   if (input.includes('\0')) throw invalidPath(input, 'it contains a NUL character.');
   if (input.includes('\\')) throw invalidPath(input, 'it contains a backslash; separate names with /.');
-  if (Buffer.byteLength(input) > longestPath) throw invalidPath(input, `it is longer than ${longestPath} bytes.`);
+  if (Buffer.byteLength(input) > maxPathBytes) throw invalidPath(input, `it is longer than ${maxPathBytes} bytes.`);
   const names = input.split('/').filter((name) => name !== '' && name !== '.');
   if (input.startsWith('/') && names.shift() !== workspace.slice(1))
     throw invalidPath(input, `it must be relative or begin with ${workspace}.`);
   for (const name of names) {
     if (name === '..') throw invalidPath(input, 'it contains "..".');
-    if (Buffer.byteLength(name) > longestName) throw invalidPath(input, `a name in it is longer than ${longestName} bytes.`);
+    if (Buffer.byteLength(name) > maxNameBytes) throw invalidPath(input, `a name in it is longer than ${maxNameBytes} bytes.`);
   }
   return names;
 }

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 import { type Keeper, startKeeper } from './keeper.ts';
 import type { Launch } from './launch.ts';
-import { hasRunningMember, processState } from './process-table.ts';
+import { countStarts, hasRunningMember, type ProcessStart, processState } from './process-table.ts';
 import { killStrays } from './strays.ts';
 
 /** How a program ended. One of the two is null. */
@@ -52,7 +52,9 @@ export async function startProcess(launch: Launch, options: { stdin?: 'pipe' | '
   let keeper: Keeper | undefined;
   try {
     keeper = await startKeeper();
-    return supervise(launch, spawnGated(launch, options.stdin ?? 'ignore'), keeper);
+    const earlierStarts = await countStarts();
+    const child = spawnGated(launch, options.stdin ?? 'ignore');
+    return supervise(launch, child, { keeper, start: child.pid === undefined ? undefined : { pid: child.pid, earlierStarts } });
   } catch (error) {
     keeper?.dismiss();
     await launch.release();
@@ -72,7 +74,14 @@ function spawnGated({ level, program, args, environment, directory, cgroups }: L
   });
 }
 
-function supervise(launch: Launch, child: ChildProcess, keeper: Keeper): StartedProcess {
+/** What ends a program. `start` is undefined if the program could not be started. */
+interface Supervision {
+  keeper: Keeper;
+  start: ProcessStart | undefined;
+}
+
+function supervise(launch: Launch, child: ChildProcess, supervision: Supervision): StartedProcess {
+  const { keeper } = supervision;
   const firstProcess = launch.level === 'contained' ? firstOf(child.stdio[4] as Readable, keeper) : undefined;
   let wasEnded = false;
   const exit = new Promise<Exit>((resolve, reject) => {
@@ -104,7 +113,7 @@ function supervise(launch: Launch, child: ChildProcess, keeper: Keeper): Started
       return ending;
     },
     close() {
-      closing ??= close(launch, keeper, child.pid, firstProcess);
+      closing ??= close(launch, supervision, firstProcess);
       return closing;
     },
   };
@@ -116,23 +125,23 @@ function write(stream: unknown, content: string | Buffer): void {
   input?.on('error', () => input.destroy()).end(content);
 }
 
-async function close(launch: Launch, keeper: Keeper, group: number | undefined, firstProcess: FirstProcess | undefined): Promise<void> {
+async function close(launch: Launch, { keeper, start }: Supervision, firstProcess: FirstProcess | undefined): Promise<void> {
   try {
     const hadMembers = await keeper.signal('KILL');
     // When it ends, everything in the sandbox ends, but only after the group has ended.
     if (firstProcess !== undefined) await firstProcess.waitForEnd(killLimit);
-    else if (hadMembers && group !== undefined) await waitForGroup(keeper, group, killLimit);
-    if (launch.marker !== undefined) await killStrays(launch.marker, keeper);
+    else if (hadMembers && start !== undefined) await waitForGroup(keeper, start, killLimit);
+    if (launch.marker !== undefined && start !== undefined) await killStrays(launch.marker, start, keeper);
   } finally {
     keeper.dismiss();
     await launch.release();
   }
 }
 
-/** Resolves when no process of the group is running any more, or after some milliseconds. */
-async function waitForGroup(keeper: Keeper, group: number, limit: number): Promise<void> {
+/** Resolves when no process of the leader's group is running any more, or after some milliseconds. */
+async function waitForGroup(keeper: Keeper, leader: ProcessStart, limit: number): Promise<void> {
   const deadline = performance.now() + limit;
-  while (performance.now() < deadline && (await keeper.signal('0')) && (await hasRunningMember(group))) await delay(2);
+  while (performance.now() < deadline && (await keeper.signal('0')) && (await hasRunningMember(leader))) await delay(2);
 }
 
 /** Sends SIGTERM to the group, and SIGKILL to the remaining processes after the grace period. */

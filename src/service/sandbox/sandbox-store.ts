@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { mkdirSync, realpathSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { removeTree } from '../../base/remove-tree.ts';
@@ -50,6 +51,24 @@ export class SandboxStore {
         // It might have been put aside in the meantime.
         if (!hasCode(error, 'ENOENT') || attempt === maxAttempts) throw error;
       }
+    }
+  }
+
+  /**
+   * Creates a sandbox within a transaction that must not wait, if it does not exist yet and nothing is in the way. Otherwise returns
+   * undefined, and `create` does it or says why not.
+   */
+  createNow(id: string): Sandbox | undefined {
+    const home = this.#home(id);
+    if (home === undefined) return undefined;
+    try {
+      mkdirSync(this.#root, { recursive: true, mode: 0o700 });
+      // Fails if it exists, even as a link.
+      mkdirSync(home, { mode: 0o700 });
+      mkdirSync(path.join(home, 'workspace'), { mode: 0o700 });
+      return this.#sandbox(id, realpathSync.native(home));
+    } catch {
+      return undefined;
     }
   }
 

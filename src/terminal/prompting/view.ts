@@ -54,7 +54,7 @@ interface AnsweredPrompt {
   theme: { prefix: Pick<Theme['prefix'], 'done'>; style: Pick<Theme['style'], 'message' | 'answer'> };
 }
 
-/** The most lines of a text that a prompt shows. */
+/** Maximum number of lines of a text that a prompt shows. */
 const maxLines = 8;
 
 /** The first and last lines of a long text, so that the prompt fits the screen. */

@@ -124,8 +124,8 @@ export class RunLister {
         if (data.length === 0 || pagesLeft <= 0 || pagesLeft >= missing) break;
       }
     }
-    const longestUnread = [...remaining.values()].sort((a, b) => a.readAt - b.readAt);
-    for (const run of longestUnread.slice(0, maxReads)) {
+    const leastRecentlyRead = [...remaining.values()].sort((a, b) => a.readAt - b.readAt);
+    for (const run of leastRecentlyRead.slice(0, maxReads)) {
       this.#reads += 1;
       run.readAt = this.#reads;
       yield await readOne(call, run);

@@ -1,4 +1,7 @@
-/** The events of many runs through few event streams, each of which reports those of up to 50 runs. */
+/**
+ * The events of many runs through a limited number of event streams, each of which reports those of up to 50 runs. Runs beyond the limit
+ * are left to polling, until enough of the others have ended.
+ */
 import type { Clock } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
 import type { StreamEvent } from '../../client/event-stream.ts';
@@ -6,15 +9,25 @@ import { RetryingStream } from '../streamed.ts';
 import { type PositionedBody, withPositions } from '../watch-run.ts';
 import type { WatchedRun } from './watched-run.ts';
 
-/** The runs of one stream: more would not fit into the head of a request. */
-const runsPerStream = 50;
+/** How many streams are open at the same time, and the runs of one stream. */
+export interface StreamLimits {
+  streams: number;
+  runsPerStream: number;
+}
+
+/**
+ * More runs would not fit into the head of a request. A client has connections for 64 streams, and the local service allows as many for
+ * each credential; some of them are for other streams, such as that of the team.
+ */
+const defaultLimits: StreamLimits = { streams: 60, runsPerStream: 50 };
 /** A run whose last event has a longer ID, in characters, is read from its beginning when its stream is opened again. */
-const longestEventId = 160;
+const maxEventIdLength = 160;
 
 export interface RunStreamsOptions {
   clock: Clock;
   signal: AbortSignal;
   teamId: string;
+  limits?: StreamLimits | undefined;
   /** Receives each event, in the order of its run. */
   onEvent: (run: WatchedRun, body: PositionedBody) => Promise<void>;
   /** Called when runs are not reported by their stream any more. */
@@ -31,13 +44,20 @@ export class RunStreams {
   readonly #client: Pick<Client, 'openEvents'>;
   readonly #options: RunStreamsOptions;
   readonly #bundles = new Set<Bundle>();
-  readonly #takenRuns = new WeakSet<WatchedRun>();
+  readonly #limits: StreamLimits;
+  /** The runs of all bundles, and those that `open` adds to one. */
+  readonly #runs = new Set<WatchedRun>();
+  /** Runs that the service does not know as runs of this team. */
+  readonly #missingRuns = new WeakSet<WatchedRun>();
   #newRuns: WatchedRun[] = [];
   #isOffered = true;
+  /** Whether runs were left to polling, and no whole stream has become free since. */
+  #isFull = false;
 
   constructor(client: Pick<Client, 'openEvents'>, options: RunStreamsOptions) {
     this.#client = client;
     this.#options = options;
+    this.#limits = options.limits ?? defaultLimits;
   }
 
   /** Whether the service offers these streams, as far as is known. */
@@ -46,29 +66,54 @@ export class RunStreams {
   }
 
   /**
-   * Adds a run to a stream that `open` opens. From now on, nothing else may report its events. Returns false if there are no streams, or
-   * if the run's stream is closed at the moment.
+   * Adds a run to a stream that `open` opens. From now on, nothing else may report its events. Returns false if there are no streams, if
+   * all of them are full, or if the run's stream is closed at the moment.
    */
   take(run: WatchedRun): boolean {
-    if (!this.#isOffered || this.#takenRuns.has(run)) return false;
-    this.#takenRuns.add(run);
+    if (!this.#isOffered || this.#runs.has(run) || this.#missingRuns.has(run) || !this.#hasSpace()) return false;
+    this.#runs.add(run);
     run.isStreamed = true;
     this.#newRuns.push(run);
     return true;
   }
 
-  /** Opens streams for the runs that were added. A stream that has capacity left is replaced by one that includes them. */
+  /** Once all streams are full, runs are added only when there is space for a whole stream, so that streams are not replaced all the time. */
+  #hasSpace(): boolean {
+    const { streams, runsPerStream } = this.#limits;
+    const most = streams * runsPerStream;
+    if (!this.#isFull && this.#runs.size < most) return true;
+    const space = most - [...this.#runs].filter(({ isOver }) => !isOver).length;
+    this.#isFull = space <= 0 || (this.#isFull && space < runsPerStream);
+    return !this.#isFull;
+  }
+
+  /** Opens streams for the runs that were added. Streams that have capacity left are replaced by ones that include them. */
   open(): void {
     const newRuns = this.#newRuns.splice(0);
     if (newRuns.length === 0) return;
-    const partial = [...this.#bundles].find(({ runs }) => runs.filter(({ isOver }) => !isOver).length < runsPerStream);
-    const moved = partial === undefined ? [] : partial.runs.filter(({ isOver }) => !isOver);
-    if (partial !== undefined) {
-      this.#bundles.delete(partial);
-      partial.controller.abort(new Error('The stream is replaced.'));
+    const { streams, runsPerStream } = this.#limits;
+    const runs = [...newRuns];
+    let streamCount = this.#bundles.size;
+    const bundles = [...this.#bundles].map((bundle) => ({ bundle, active: bundle.runs.filter(({ isOver }) => !isOver) }));
+    bundles.sort((a, b) => a.active.length - b.active.length);
+    for (const [index, { bundle, active }] of bundles.entries()) {
+      const isEnough = streamCount + Math.ceil(runs.length / runsPerStream) <= streams;
+      if (isEnough && (index > 0 || active.length >= runsPerStream)) break;
+      runs.push(...active);
+      streamCount -= 1;
+      this.#bundles.delete(bundle);
+      bundle.controller.abort(new Error('The stream is replaced.'));
+      this.#release(bundle.runs.filter(({ isOver }) => isOver));
     }
-    const runs = [...moved, ...newRuns];
     for (let start = 0; start < runs.length; start += runsPerStream) void this.#follow(runs.slice(start, start + runsPerStream));
+  }
+
+  /** Leaves runs to polling: those that have ended can continue. */
+  #release(runs: readonly WatchedRun[]): void {
+    for (const run of runs) {
+      this.#runs.delete(run);
+      run.isStreamed = false;
+    }
   }
 
   async #follow(runs: WatchedRun[]): Promise<void> {
@@ -98,15 +143,17 @@ export class RunStreams {
     } catch {
       // Only the signal ends it: the stream is replaced, or nothing is watched any more.
     } finally {
-      this.#bundles.delete(bundle);
+      // A bundle that was replaced has been removed before, and its runs belong to another one.
+      if (this.#bundles.delete(bundle)) this.#release(bundle.runs);
     }
   }
 
   #open(bundle: Bundle, signal: AbortSignal) {
+    this.#release(bundle.runs.filter(({ isOver }) => isOver));
     bundle.runs = bundle.runs.filter(({ isOver }) => !isOver);
     const lastIds = bundle.runs.flatMap(({ id, state }) => {
       const { stream } = state.position;
-      return stream === undefined || stream.eventId.length > longestEventId ? [] : [`${id}:${stream.eventId}`];
+      return stream === undefined || stream.eventId.length > maxEventIdLength ? [] : [`${id}:${stream.eventId}`];
     });
     const input = { params: { teamId: this.#options.teamId }, query: { run_ids: bundle.runs.map(({ id }) => id).join(',') } };
     return this.#client.openEvents('streamRunsEvents', input, {
@@ -122,7 +169,8 @@ export class RunStreams {
     if (run === undefined) throw new SyntaxError('The event is not about one of the runs.');
     if (event.type === 'run.missing') {
       // Polling finds out why.
-      run.isStreamed = false;
+      this.#missingRuns.add(run);
+      this.#release([run]);
       bundle.runs = bundle.runs.filter((each) => each !== run);
       this.#options.onEnd();
       return;

@@ -10,13 +10,13 @@ import type { WaitingBody } from '../events.ts';
 import { Pace } from '../pace.ts';
 import { type Call, pollEvents, type WatchOptions } from '../polling.ts';
 import type { RunPosition } from '../resume/run-position.ts';
-import { isStillFinished } from '../resume/starts.ts';
+import { isStillFinished } from '../resume/start-position.ts';
 import { isFinal } from '../run-status.ts';
 import { StreamChanges } from '../stream-changes.ts';
 import { type PositionedBody, withPositions } from '../watch-run.ts';
 import { Channel } from './channel.ts';
 import { type Reading, type RunFilter, RunLister, readingOf, readOne } from './run-lister.ts';
-import { RunStreams } from './run-streams.ts';
+import { RunStreams, type StreamLimits } from './run-streams.ts';
 import { WatchedRun } from './watched-run.ts';
 
 export type RunSelection =
@@ -33,8 +33,10 @@ export interface ManyRunsOptions extends WatchOptions {
   messages: boolean;
   /** What was reported of some runs earlier, and is not reported again. */
   starts?: ReadonlyMap<string, RunPosition>;
+  streamLimits?: StreamLimits;
 }
 
+const minute = 60_000;
 /** Requests in any minute: 60 for each run without those that catch up with existing messages, but not more than this in total. */
 const maxRequestsPerMinute = 300;
 /** Requests that one poll may make in addition to those for the list. */
@@ -42,7 +44,7 @@ const maxReads = 15;
 /** Of them, those that read the state of a run that is not in the list; the others are for messages. */
 const maxSingleReads = 7;
 /** The usual number of requests of a large poll, with the pages of the list. */
-const largestPoll = 40;
+const maxPollRequests = 40;
 /** Up to this many runs are polled as often as a single one. */
 const fewRuns = 5;
 /** The shortest time between two readings of the list, in milliseconds, however often something changes. */
@@ -82,8 +84,8 @@ export class RunsWatch {
       new Pace(options.clock, {
         ...(isSmall ? {} : { minimum: 1_000, maximum: 5_000 }),
         maxPerMinute: maxRequestsPerMinute,
-        perMinute: () => Math.min(maxRequestsPerMinute, 60 * Math.max(1, this.#active().length)),
-        largestPoll,
+        perMinute: () => Math.min(maxRequestsPerMinute, 60 * Math.max(1, this.#countRecentlyActive())),
+        maxPollRequests,
       });
     if (selection.kind === 'named') for (const { id, listItem } of selection.runs) this.#add(id, listItem);
   }
@@ -113,6 +115,7 @@ export class RunsWatch {
         clock: this.#clock,
         signal,
         teamId: this.#options.teamId,
+        limits: this.#options.streamLimits,
         onEvent: (run, body) => channel.put({ run, body }),
         onEnd: () => {
           this.#rest();
@@ -139,6 +142,16 @@ export class RunsWatch {
 
   #active(): WatchedRun[] {
     return [...this.runs.values()].filter(({ isOver }) => !isOver);
+  }
+
+  /**
+   * How many runs were active at some time in the last minute. If runs that have just ended did not count, their requests would use up
+   * the limit of the others, which would then be read at the end of the minute.
+   */
+  #countRecentlyActive(): number {
+    const now = steadyTime(this.#clock);
+    for (const run of this.#active()) run.activeAt = now;
+    return [...this.runs.values()].filter(({ activeAt }) => activeAt > now - minute).length;
   }
 
   #add(id: string, listItem?: RunListItem): WatchedRun {
@@ -259,13 +272,15 @@ export class RunsWatch {
       run.run = reading.run;
       return;
     }
-    if (!state.differs(reading.run, reading.request) && !state.isNew) return;
     const isEnd = isFinal(reading.run.status);
+    // The end may be unreported although the status is known: the stream broke in between, or the run has continued and ended again.
+    if (!isEnd && !state.differs(reading.run, reading.request) && !state.isNew) return;
+    const needsRun = reading.isListed && (isEnd || (reading.run.status === 'waiting' && reading.request === null));
     // An end is reported with all messages, at the latest by a later poll.
-    if (isEnd && this.#options.messages && budget.reads <= 0) return;
+    const needsMessages = isEnd && this.#options.messages;
+    if (budget.reads < Number(needsRun) + Number(needsMessages)) return;
     let current = reading;
-    if (reading.isListed && (isEnd || (reading.run.status === 'waiting' && reading.request === null))) {
-      if (budget.reads <= 0) return;
+    if (needsRun) {
       const result = await readOne(call, run);
       if ('error' in result) return yield* this.#lose(run, result.error);
       current = result.reading;

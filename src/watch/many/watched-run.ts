@@ -19,6 +19,8 @@ export class WatchedRun {
   isOver = false;
   /** The same once the event that reports it was taken. */
   isReportedOver = false;
+  /** When it was last known to be active, in steady time. */
+  activeAt = Number.NEGATIVE_INFINITY;
   /** Whether an event stream reports its changes. */
   isStreamed = false;
   /** Whether it has messages that were not read because of the limit of requests. */

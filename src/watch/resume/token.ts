@@ -4,31 +4,22 @@
  */
 import { crc32 } from 'node:zlib';
 import { UsageError } from '../../base/errors.ts';
-import { type RunPosition, readRunPosition, writeRunPosition } from './run-position.ts';
+import { codecs, type ResumePoint } from './points.ts';
+import type { RunPosition } from './run-position.ts';
 import { TokenReader, TokenWriter } from './token-bytes.ts';
 
-/** A position in a stream of the events of one or several runs. */
-export interface RunsPoint {
-  readonly stream: 'runs';
-  /** The number of the last event. */
-  readonly seq: number;
-  /** Run IDs and positions. A run that is not in the map is read from its beginning. */
-  readonly runs: ReadonlyMap<string, RunPosition>;
-}
-
-export type ResumePoint = RunsPoint;
+export type { ResumePoint, RunsPoint } from './points.ts';
 
 /** The first characters of a token: `r`, and the version of what follows. */
 const prefix = 'r1';
-/** The numbers that stand for the streams in a token. */
-const streamCodes: Record<ResumePoint['stream'], number> = { runs: 1 };
 const checksumBytes = 4;
-/** The longest token, in characters; enough for 20,000 runs. */
-const longestToken = 4 * 1_048_576;
+/** Maximum length of a token, in characters; enough for 20,000 runs. */
+const maxTokenLength = 4 * 1_048_576;
 
 export function encodeToken(point: ResumePoint): string {
-  const writer = new TokenWriter().number(streamCodes[point.stream]).number(point.seq).number(point.runs.size);
-  for (const [id, position] of point.runs) writeRunPosition(writer.id(id), position);
+  const codec = codecs[point.stream];
+  const writer = new TokenWriter().number(codec.code).number(point.seq);
+  codec.write(writer, point as never);
   const content = writer.end();
   const checksum = Buffer.alloc(checksumBytes);
   checksum.writeUInt32BE(crc32(content));
@@ -40,7 +31,7 @@ export function decodeToken(token: string): ResumePoint {
   const text = token.trim();
   if (/^r[2-9]\w/.test(text))
     throw invalidToken('The resume token was created by a newer version of aops.', 'Update aops on this machine.');
-  if (!text.startsWith(prefix) || text.length > longestToken || !/^[\w-]+$/.test(text)) throw invalidToken();
+  if (!text.startsWith(prefix) || text.length > maxTokenLength || !/^[\w-]+$/.test(text)) throw invalidToken();
   const bytes = Buffer.from(text.slice(prefix.length), 'base64url');
   const content = bytes.subarray(0, -checksumBytes);
   if (bytes.length <= checksumBytes || crc32(content) !== bytes.readUInt32BE(content.length)) throw invalidToken();
@@ -53,12 +44,12 @@ export function decodeToken(token: string): ResumePoint {
 }
 
 function decodeContent(reader: TokenReader): ResumePoint {
-  if (reader.number() !== streamCodes.runs) throw new RangeError('The stream is unknown.');
-  const seq = reader.number();
-  const runs = new Map<string, RunPosition>();
-  for (let remaining = reader.number(); remaining > 0; remaining -= 1) runs.set(reader.id(), readRunPosition(reader));
+  const code = reader.number();
+  const codec = Object.values(codecs).find((each) => each.code === code);
+  if (codec === undefined) throw new RangeError('The stream is unknown.');
+  const point = codec.read(reader, reader.number());
   if (!reader.isAtEnd) throw new RangeError('Bytes follow the end.');
-  return { stream: 'runs', seq, runs };
+  return point;
 }
 
 const invalidToken = (
@@ -66,19 +57,43 @@ const invalidToken = (
   hint = 'Pass the `resume` field of the last event that you have processed, unchanged.',
 ): UsageError => new UsageError(message, hint, 'resume_token_invalid');
 
-/**
- * The position in a token for the stream of a single run.
- * @throws UsageError `resume_token_invalid` for a text that is not a token, `resume_token_foreign` for the token of another stream
- */
-export function runPoint(token: string, runId: string): { seq: number; position: RunPosition } {
-  const { seq, runs } = decodeToken(token);
-  const position = runs.get(runId);
-  if (position !== undefined && runs.size === 1) return { seq, position };
-  const [firstId] = runs.keys();
-  const owner = runs.size === 1 ? `run ${firstId}` : `a stream of ${runs.size} runs`;
-  throw new UsageError(
-    `The resume token belongs to ${owner}, not to run ${runId}.`,
-    'Pass the token with the same runs as the command that printed it.',
+/** What a token belongs to, in words. */
+function ownerOf(point: ResumePoint): string {
+  if (point.stream === 'inbox') return 'the inbox';
+  if (point.stream === 'builder_run') return `builder run ${point.builderRunId}`;
+  if (point.stream === 'artifact') return `artifact ${point.artifactId}`;
+  if (point.stream === 'stored') return 'a stream of which only this machine knows the position';
+  const [firstId] = point.runs.keys();
+  return point.runs.size === 1 ? `run ${firstId}` : `a stream of ${point.runs.size} runs`;
+}
+
+/** The error for a token of another stream. @param wanted the stream that is read, in words */
+export const foreignToken = (point: ResumePoint, wanted: string): UsageError =>
+  new UsageError(
+    `The resume token belongs to ${ownerOf(point)}, not to ${wanted}.`,
+    'Pass the token to the command that printed it, with the same names and filters.',
     'resume_token_foreign',
   );
+
+/**
+ * The position in a token of a stream.
+ * @param wanted the stream that is read, in words
+ * @throws UsageError `resume_token_invalid` for a text that is not a token, `resume_token_foreign` for the token of another stream
+ */
+export function pointOf<Stream extends ResumePoint['stream']>(
+  token: string,
+  stream: Stream,
+  wanted: string,
+): Extract<ResumePoint, { stream: Stream }> {
+  const point = decodeToken(token);
+  if (point.stream !== stream) throw foreignToken(point, wanted);
+  return point as Extract<ResumePoint, { stream: Stream }>;
+}
+
+/** The position in a token for the stream of a single run. @throws UsageError like `pointOf` */
+export function runPoint(token: string, runId: string): { seq: number; position: RunPosition } {
+  const point = pointOf(token, 'runs', `run ${runId}`);
+  const position = point.runs.get(runId);
+  if (position === undefined || point.runs.size > 1) throw foreignToken(point, `run ${runId}`);
+  return { seq: point.seq, position };
 }

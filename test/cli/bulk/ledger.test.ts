@@ -48,6 +48,7 @@ describe('the ledger of an import', () => {
     ]);
     expect(ledger.resultOf(1)).toEqual({ created: 99, failed: [{ row: 3, reason: 'no title' }] });
     expect(ledger.resultOf(2)).toBeUndefined();
+    expect([ledger.startOf(1), ledger.startOf(2)]).toEqual([undefined, { begun: startedAt, by: 'tok_1' }]);
   });
 
   it('tells a later import the outcome of each batch, and keeps the keys', async () => {
@@ -99,7 +100,7 @@ describe('the ledger of an import', () => {
   it.each<[Partial<CaseLedgerHead>, string]>([
     [{ queue_id: 'q2' }, 'was for another queue'],
     [{ base_url: 'https://other.example.com' }, 'was sent to https://agents.example.com, but this profile uses https://other.example.com'],
-    [{ content: 'other' }, 'was made before the file changed'],
+    [{ content: 'other' }, 'used a different version of the file'],
     [{ reading: 'other' }, 'used a different --map, --label or --priority'],
   ])('is refused if it belongs to another import: %j', async (difference, reason) => {
     const file = await writeLedger();

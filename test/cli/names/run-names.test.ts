@@ -271,5 +271,18 @@ describe('looking up a run by the beginning of its ID', () => {
     const { stopped, code, stderr } = await stop('aaaaaaaa');
     expect({ stopped, code }).toEqual({ stopped: undefined, code: 2 });
     expect(stderr).toContain(`${uuid(1, 'aaaaaaaa')} (a: t), ${uuid(2, 'aaaaaaaa')} (a: t)`);
+    expect(stderr).not.toContain('more');
+    const many = await startForeign(makeRows(7), { searches: true });
+    expect((await many.stop('00000000')).stderr).toMatch(/matches 7 runs\..*, .*, .*, .*, 0000\S+ \(a: t\), and 2 more/s);
+  });
+
+  it('reads 2,000 runs at most, and each page once', async () => {
+    const tooMany = await startForeign(makeRows(2_200));
+    expect(await tooMany.stop('ffffffff')).toMatchObject({ stopped: undefined, code: 2 });
+    expect(tooMany.urls).toHaveLength(20);
+    const few = await startForeign(makeRows(200));
+    expect(await few.stop('ffffffff')).toMatchObject({ stopped: undefined, code: 3 });
+    // Two pages with the search, and two without it.
+    expect(few.urls).toHaveLength(4);
   });
 });

@@ -1,10 +1,15 @@
 /** The parts of --notify and --exec, with an injected clock. */
+import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../../src/base/clock.ts';
 import { deferred } from '../../../src/base/deferred.ts';
+import type { Context } from '../../../src/cli/kit/context.ts';
 import { commandEnvironment } from '../../../src/cli/notifying/command-environment.ts';
 import { CommandQueue, maxWaiting } from '../../../src/cli/notifying/command-queue.ts';
 import { collectMilliseconds, DesktopNotices } from '../../../src/cli/notifying/desktop-notices.ts';
 import { notificationText, type StreamedEvent } from '../../../src/cli/notifying/notable-event.ts';
+import { Notifier } from '../../../src/cli/notifying/notifier.ts';
+import { OutputLines } from '../../../src/cli/notifying/output-lines.ts';
 import { runCommand, timeLimit } from '../../../src/cli/notifying/run-command.ts';
 import { eventually } from '../../support/eventually.ts';
 import { fastClock } from '../../support/fake-tty.ts';
@@ -20,6 +25,11 @@ describe('the text of a notification', () => {
       'human_request.pending',
       { human_request: { id: 'q', title: 'Pay?', agent_name: 'payer', run_number: 7 } },
       'payer #7 needs an answer: Pay?',
+    ],
+    [
+      'human_request.pending',
+      { human_request: { id: 'q', title: 'Pay?', agent_name: 'payer', run_number: null } },
+      'payer 01a20692 needs an answer: Pay?',
     ],
     ['human_request.reminder', { human_request: { id: 'q', title: 'Pay?' } }, 'Run 01a20692 is still waiting for an answer: Pay?'],
     ['run.finished', { run: { status: 'completed', run_number: 7 } }, 'Run #7 completed'],
@@ -46,6 +56,23 @@ describe('notifications', () => {
     notices.add('four');
     notices.end();
     expect(shown).toEqual(['one (and 2 more)', 'four']);
+    notices.end();
+    expect(shown).toEqual(['one (and 2 more)', 'four']);
+  });
+
+  it('are shown for the events that concern a person, when watching ends at the latest', async () => {
+    const shown: string[] = [];
+    const terminal = { notifies: true, notify: (text: string) => shown.push(text), note: () => expect.unreachable() };
+    const context = { terminal, clock: fastClock(1), signal: new AbortController().signal } as unknown as Context;
+    const notifier = new Notifier(context, { notify: true, exec: undefined });
+    notifier.event(event('message', { message: {} }));
+    notifier.event(event('human_request.resolved', { human_request_id: 'q', title: 'Pay?' }));
+    await notifier.end();
+    expect(shown).toEqual([]);
+    notifier.event(event('human_request.resolved', { human_request_id: 'q', title: 'Pay?' }));
+    notifier.event(event('run.finished', { run: { status: 'completed', run_number: 7 } }));
+    await notifier.end();
+    expect(shown).toEqual(['Run #7 completed']);
   });
 });
 
@@ -131,17 +158,29 @@ describe('the queue of --exec', () => {
 });
 
 describe('the command of --exec', () => {
-  const execute = async (command: string, { clock = fastClock(1), signal = new AbortController().signal, input = '' } = {}) => {
+  const execute = async (
+    command: string,
+    {
+      clock = fastClock(1) as Clock,
+      signal = new AbortController().signal,
+      input = '',
+      cwd = '/',
+      onLine = (_: string): void => undefined,
+    } = {},
+  ) => {
     const lines: string[] = [];
     const problem = await runCommand({
       command,
       input,
       env: { PATH: process.env.PATH ?? '', TOPIC: 'x' },
-      cwd: '/',
+      cwd,
       platform: 'linux',
       clock,
       signal,
-      onLine: (line) => lines.push(line),
+      onLine: (line) => {
+        lines.push(line);
+        onLine(line);
+      },
     });
     return { problem, lines };
   };
@@ -169,6 +208,31 @@ describe('the command of --exec', () => {
     const { lines } = await execute('i=0; while [ $i -lt 40 ]; do printf "%03000d\\n" $i; i=$((i+1)); done');
     expect(lines.length).toBeLessThan(25);
     expect(lines.at(-1)).toBe('… (the rest of the output is not shown)');
+  });
+
+  it('may write 64,000 characters', async () => {
+    const shown: string[] = [];
+    const output = new OutputLines((line) => shown.push(line));
+    const stream = new PassThrough();
+    const end = output.read(stream);
+    stream.end(`${'x'.repeat(999)}\n`.repeat(65));
+    await end;
+    expect(shown).toEqual([...Array.from({ length: 64 }, () => 'x'.repeat(999)), '… (the rest of the output is not shown)']);
+  });
+
+  it('reports that it could not be started', async () => {
+    expect((await execute('true', { cwd: '/missing' })).problem).toMatch(/^could not be started: .*ENOENT/);
+  });
+
+  it('has time to end after its time limit', async () => {
+    const ready = deferred();
+    const waits: number[] = [];
+    // The time limit is over when the command is ready, and the time that it has then is never over.
+    const sleep = (milliseconds: number): Promise<void> => (waits.push(milliseconds) === 1 ? ready.promise : new Promise(() => undefined));
+    const command = 'trap "echo ended; exit" TERM; echo ready; while :; do sleep 0.01; done';
+    const { lines } = await execute(command, { clock: { now: () => 0, sleep }, onLine: () => ready.resolve() });
+    expect(waits).toEqual([timeLimit, 2_000]);
+    expect(lines).toContain('ended');
   });
 
   it('is stopped after its time limit, with the programs that it started', async () => {

@@ -330,6 +330,8 @@ describe('human requests', () => {
     rpc('tools/call', 5, { name: 'respond_to_human_request', arguments: { run_id, request_id: 'r1', approved: true, ...args } });
   const pending = (request: object | null): Step => json(200, { run: { id: run_id }, pending_human_request: request });
 
+  const accepted: Step = json(200, { human_request: { id: 'r1', title: 'Pay?', response: 'denied' } });
+
   /** A bridge whose client answers each form as its user decides. */
   function withUser(server: RawServer, onForm: (params: Record<string, unknown>) => object) {
     const bridge = newBridge(server);
@@ -346,26 +348,29 @@ describe('human requests', () => {
   }
 
   it('are answered with what the user enters, not with what the model proposes', async () => {
-    const server = await scriptedServer(greeting, pending(approval), result({ ok: 1 }));
+    const server = await scriptedServer(greeting, pending(approval), accepted);
     const { decide, forms, repliesTo } = withUser(server, () => ({
       result: { action: 'accept', content: { decision: 'deny', reason: 'no' } },
     }));
     await repliesTo(initialize({ elicitation: {} }));
     const lines = await decide(respond());
-    expect(lines.find(({ id }) => id === 5)?.result).toEqual({ ok: 1 });
+    expect(lines.find(({ id }) => id === 5)?.result).toMatchObject({
+      content: [{ text: 'The user answered "Pay?": denied. Follow the run with wait_for_run.' }],
+      structuredContent: { human_request: { response: 'denied' } },
+    });
     expect(forms[0]).toMatchObject({
       message: expect.stringContaining('Pay\\u{202e}?\n\nTo Ex'),
       requestedSchema: { required: ['decision'] },
     });
     expect(JSON.stringify(forms[0])).not.toContain('"default"');
     expect(server.requests).toHaveLength(3);
-    expect(JSON.parse(String(server.requests[2]?.body))).toMatchObject({
-      params: { name: 'respond_to_human_request', arguments: { run_id, request_id: 'r1', approved: false, reason: 'no' } },
-    });
+    // To the operation of the interface: the endpoint of the protocol accepts no answer.
+    expect(server.requests[2]).toMatchObject({ method: 'POST', path: `/v2/runs/${run_id}/human-requests/r1/respond` });
+    expect(JSON.parse(String(server.requests[2]?.body))).toEqual({ approved: false, reason: 'no' });
   });
 
   it('with questions become a field for each', async () => {
-    const server = await scriptedServer(greeting, pending(question), result());
+    const server = await scriptedServer(greeting, pending(question), accepted);
     const content = { answer_1: 'B', answer_2: 'x, y', answer_3: 'because' };
     const { decide, forms, repliesTo } = withUser(server, () => ({ result: { action: 'accept', content } }));
     await repliesTo(initialize({ elicitation: { form: {} } }));
@@ -379,10 +384,18 @@ describe('human requests', () => {
       },
       required: ['answer_1', 'answer_2', 'answer_3'],
     });
-    expect(JSON.parse(String(server.requests[2]?.body)).params.arguments).toEqual({
-      ...{ run_id, request_id: 'r1' },
+    expect(JSON.parse(String(server.requests[2]?.body))).toEqual({
       answers: { 'Which account?': 'B', 'Labels?': 'x, y', 'Why?': 'because' },
     });
+  });
+
+  it('are reported as answered by somebody else if the service refuses the answer', async () => {
+    const refusal = json(409, { error: 'human_request_already_answered', message: 'The human request has already been answered.' });
+    const server = await scriptedServer(greeting, pending(approval), refusal);
+    const { decide, repliesTo } = withUser(server, () => ({ result: { action: 'accept', content: { decision: 'approve' } } }));
+    await repliesTo(initialize({ elicitation: {} }));
+    const answerLine = (await decide(respond())).find(({ id }) => id === 5);
+    expect(answerLine?.result).toMatchObject({ isError: true, content: [{ text: 'The human request has already been answered.' }] });
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { previewChange } from '../../../src/commands/mcp/install/change-preview.ts';
 import { configFile, type Machine, mcpClientIds, mcpClients } from '../../../src/commands/mcp/install/clients.ts';
 import { withoutServer, withServer } from '../../../src/commands/mcp/install/edit.ts';
-import { shownChange } from '../../../src/commands/mcp/install/shown.ts';
 
 const json = { file: 'mcp.json', format: 'json', servers: ['mcpServers'], name: 'aops' } as const;
 const toml = { file: 'config.toml', format: 'toml', servers: ['mcp_servers'], name: 'aops' } as const;
@@ -24,6 +24,10 @@ describe('a JSON file', () => {
     expect(JSON.parse(after)).toEqual({ ...(text.trim() === '' ? {} : JSON.parse(text)), mcpServers: { aops: entry } });
     expect(withServer(after, entry, json)).toBe(after);
     expect(withoutServer(after, json)).not.toMatch(/\{\s+\}/);
+  });
+
+  it.each(['', '{}'])('that is new is written on several lines: %j', (text) => {
+    expect(withServer(text, entry, json)).toBe(`${JSON.stringify({ mcpServers: { aops: entry } }, null, 2)}\n`);
   });
 
   it('on one line stays on one line', () => {
@@ -139,10 +143,10 @@ it('the shown change contains no secret of the file', async () => {
   };
   const before = JSON.stringify(document, null, 2);
   const after = withServer(before, entry, json);
-  const shown = await shownChange({ file: 'f\u001b[2J', before, after, exists: true, document });
+  const shown = await previewChange({ file: 'f\u001b[2J', before, after, exists: true, document });
   expect(shown).toContain('+    "aops": {');
   for (const secret of ['abcdefgh', 'ghp_', '\u001b']) expect(shown).not.toContain(secret);
-  const line = await shownChange({ file: 'f', before: JSON.stringify(document), after: '', exists: false, document });
+  const line = await previewChange({ file: 'f', before: JSON.stringify(document), after: '', exists: false, document });
   expect(line).not.toContain('abcdefgh');
   expect(line).toContain('--- /dev/null');
 });

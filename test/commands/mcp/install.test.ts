@@ -99,7 +99,7 @@ describe('mcp install', () => {
     ['an unknown client', ['--client', 'cursed'], {}, 2, 'Did you mean cursor?'],
     ['a client without projects', ['--client', 'windsurf', '--project'], {}, 2, 'Windsurf has no configuration for projects.'],
     ['two locations', ['--client', 'cursor', '--project', '--file', 'x'], {}, 2, '--file and --project cannot be combined.'],
-    ['an invalid name', ['--client', 'cursor', '--name', 'a b'], {}, 2, '--name can contain letters'],
+    ['an invalid name', ['--client', 'cursor', '--name', 'a b'], {}, 2, '--name must be 1 to 64 letters'],
     [
       'no profile',
       ['--client', 'cursor'],

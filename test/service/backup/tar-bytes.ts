@@ -6,7 +6,7 @@ import type { TarEntry, TarType } from '../../../src/service/backup/tar-entry.ts
 
 const block = 512;
 /** The largest size that fits into its field in octal digits. */
-const largestOctal = 0o77777777777;
+const maxOctal = 0o77777777777;
 
 const flags: Record<TarType, string> = { file: '0', link: '2', folder: '5' };
 
@@ -15,7 +15,7 @@ export function tarHeader(entry: TarEntry): Buffer {
   const records: string[] = [];
   if (Buffer.byteLength(entry.name) > 99) records.push(paxRecord('path', entry.name));
   if (Buffer.byteLength(entry.target ?? '') > 100) records.push(paxRecord('linkpath', entry.target as string));
-  if (entry.size > largestOctal) records.push(paxRecord('size', String(entry.size)));
+  if (entry.size > maxOctal) records.push(paxRecord('size', String(entry.size)));
   const ownHeader = block512(entry, flags[entry.type]);
   return records.length === 0 ? ownHeader : Buffer.concat([extendedHeader(records.join('')), ownHeader]);
 }
@@ -64,8 +64,8 @@ function block512({ name, type, size, mode, modifiedAt, target = '' }: TarEntry,
   octal(mode, 100, 8);
   octal(0, 108, 8);
   octal(0, 116, 8);
-  octal(Math.min(size, largestOctal), 124, 12);
-  octal(Math.min(Math.max(0, Math.floor(modifiedAt)), largestOctal), 136, 12);
+  octal(Math.min(size, maxOctal), 124, 12);
+  octal(Math.min(Math.max(0, Math.floor(modifiedAt)), maxOctal), 136, 12);
   writeField(target, 157, 100);
   writeField('ustar\u000000', 257, 8);
   return withField(head, ...typeField, flag);

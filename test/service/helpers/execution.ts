@@ -9,7 +9,7 @@ import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
 import { fileCopies } from '../../../src/service/store/database/sqlite/file-hold.ts';
 import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { enqueueJob, takeJob } from '../../../src/service/store/jobs/jobs.ts';
-import { runById } from '../../../src/service/store/runs/runs.ts';
+import { type ExecutedRun, executedRun } from '../../../src/service/store/runs/held-runs.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from './clock.ts';
 
@@ -52,9 +52,9 @@ export async function startExecution() {
   /** Another session of the same execution, which reads what was recorded. */
   const reload = async (): Promise<RunSession> => {
     const session = new RunSession({
-      ...{ engine, agentName: 'Agent', procedure: '', interruptions: 0, signal: controller.signal, sandbox },
+      ...{ engine, procedure: '', interruptions: 0, signal: controller.signal, sandbox },
       claim: claim as NonNullable<typeof claim>,
-      run: (await runById(db, 'r')) as NonNullable<Awaited<ReturnType<typeof runById>>>,
+      run: (await executedRun(db, claim as NonNullable<typeof claim>)) as ExecutedRun,
     });
     await session.load();
     return session;

@@ -203,6 +203,14 @@ describe('the rest of a body', { timeout: hangTimeout }, () => {
     expect([await isDrained(drainBody(heldRequest, 60_000)), await isDrained(drainBody(closedRequest, 60_000))]).toEqual([true, true]);
   });
 
+  it('is discarded although its reader has stopped', async () => {
+    const request = makeIncoming();
+    request.pause();
+    const draining = drainBody(request, 60_000);
+    request.end('rest');
+    expect(await isDrained(draining)).toBe(true);
+  });
+
   it('is discarded up to 64 MiB', async () => {
     const request = makeIncoming();
     const draining = drainBody(request, 60_000);

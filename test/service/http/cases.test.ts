@@ -144,6 +144,7 @@ describe('lists and searches', () => {
     expect(await list({ sort_order: 'asc', limit: 2, offset: 1 })).toEqual(['Acme April', 'Zeta']);
     expect(await api.ok('listCases', { params: { queue_id }, query: { limit: 1 } })).toMatchObject({ total: 4, limit: 1, offset: 0 });
     expect(await list({ priority: 'high,medium', sort_order: 'asc' })).toEqual(['Acme March', 'Zeta']);
+    expect(await list({ priority: 'none' })).toEqual(['Öl', 'Acme April']);
     expect(await list({ status: 'completed' })).toEqual([]);
     expect(await list({ status: 'pending,completed' })).toHaveLength(4);
     expect(await list({ search: 'öL' })).toEqual(['Öl']);

@@ -97,7 +97,8 @@ function breakTables(directory: string): void {
   const tables = file.prepare("select name from sqlite_master where type = 'table'").all() as { name: string }[];
   file.pragma('foreign_keys=OFF');
   for (const { name } of tables)
-    if (!excludedTables.includes(name) && !/migration|sqlite/.test(name)) file.exec(`alter table "${name}" rename to "gone_${name}"`);
+    if (!excludedTables.includes(name) && !/migration|sqlite|run_search/.test(name))
+      file.exec(`alter table "${name}" rename to "gone_${name}"`);
   file.close();
 }
 

@@ -339,14 +339,20 @@ describe('tools', () => {
     // A message would be the answer, although nobody has decided.
     const message = await tool(api, 'send_message', { run_id: run, message: 'looks good' });
     expect(message).toMatchObject({ isError: true, structuredContent: { error: 'human_request_pending' } });
-    expect(message.content[0]?.text).toMatch(/^human_request_pending: .*Let a person decide, then call respond_to_human_request\.$/);
-    const answer = { run_id: run, request_id: request, approved: true };
-    expect(await tool(api, 'respond_to_human_request', answer)).toMatchObject({
-      structuredContent: { human_request: { id: request, response: 'approved' } },
-    });
-    const second = await tool(api, 'respond_to_human_request', answer);
-    expect(second).toMatchObject({ isError: true, structuredContent: { error: 'human_request_already_answered' } });
-    expect(second.content[0]?.text).toMatch(/^human_request_already_answered: .*get_run/);
+    expect(message.content[0]?.text).toMatch(
+      /^human_request_pending: .*Only the user can answer it: call respond_to_human_request, or ask the user to answer\.$/,
+    );
+    // No caller can answer, although this credential could with the operation of the interface.
+    for (const attempt of [{}, { approved: true }, { approved: 'yes' }, { answers: {} }, { reason: 'ok' }]) {
+      const refusal = await tool(api, 'respond_to_human_request', { run_id: run, request_id: request, ...attempt });
+      expect(refusal.isError).toBe(true);
+      expect(['person_required', 'invalid_request']).toContain(refusal.structuredContent.error);
+    }
+    const refusal = await tool(api, 'respond_to_human_request', { run_id: run, request_id: request });
+    expect(refusal.structuredContent).toMatchObject({ status: 403, error: 'person_required' });
+    expect(refusal.content[0]?.text).toContain('Ask the user to answer on the page of the team, with `aops inbox`');
+    expect((await tool(api, 'get_run', { run_id: run })).structuredContent).toMatchObject({ pending_human_request: { id: request } });
+    await api.ok('respondToHumanRequest', { params: { run_id: run, request_id: request }, body: { approved: true } });
     expect((await tool(api, 'wait_for_run', { run_id: run })).structuredContent).toMatchObject({ run: { status: 'completed' } });
     expect((await tool(api, 'get_run', { run_id: run })).content[0]?.text).toBe(`Run ${run} is completed.`);
     const messages = await tool(api, 'list_messages', { run_id: run, limit: 1 });

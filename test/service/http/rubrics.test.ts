@@ -317,7 +317,10 @@ describe('an evaluation', () => {
   it('is repeated after a restart if the service ended in the middle of it', async () => {
     const dataDirectory = await temporaryDirectory();
     const api = await service({ dataDirectory });
-    const run = await start(api, await api.agent());
+    const agentId = await api.agent();
+    // Without one, the run is evaluated in the transaction in which it ends.
+    await rubric(api, agentId, 'Said', 'The final message contains "done".');
+    const run = await start(api, agentId);
     await untilEvaluated(api, run);
     await api.service.close();
     // The state that a process leaves when it is killed before the result is written.

@@ -111,7 +111,7 @@ it('the format can be changed, and an unknown one is refused', async () => {
   await service.ok('createTestWebhookEvent', { body: { type: 'run.started' } });
   const [standard, slack] = await hook.count(2);
   expect(standard?.json).toMatchObject({ type: 'run.started', test: true });
-  expect(slack?.json).toMatchObject({ text: 'Test: Run 42 has started' });
+  expect(slack?.json).toMatchObject({ text: 'Test: Run #42 has started' });
   const { secret } = await service.ok('getTeamWebhookSecret');
   expect(verifyWithLibrary(secret, slack as ReceivedDelivery)).toEqual(slack?.json);
   const body = { url: hook.url, format: 'discord' };

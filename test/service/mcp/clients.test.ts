@@ -53,7 +53,7 @@ describe.each([
   ['client 2, negotiating', connectModern],
   ['client 2, as it comes', connectWithoutNegotiation],
 ])('%s', (_, connect) => {
-  it('starts a run, waits for it, answers its request, and reads its file', async () => {
+  it('starts a run, waits for it, leaves its request to a person, and reads its file', async () => {
     const client = await connect();
     const call = async (name: string, args: Record<string, unknown>) =>
       (await client.callTool({ name, arguments: args })) as unknown as ToolResult;
@@ -70,14 +70,10 @@ describe.each([
     expect(waitResult.structuredContent).toMatchObject({ run: { status: 'waiting' }, still_running: false });
     expect(waitResult.content[0]?.text).toContain('one of "Acme GmbH", "Acme Inc"');
     const { id } = waitResult.structuredContent.pending_human_request as { id: string };
-    const invalidResult = await call('respond_to_human_request', { run_id: run.id, request_id: id, approved: true });
-    expect(invalidResult).toMatchObject({ isError: true, structuredContent: { error: 'invalid_answer' } });
-    const answer = { run_id: run.id, request_id: id, answers: { 'Who is the vendor?': 'Acme Inc' } };
-    expect((await call('respond_to_human_request', answer)).isError).toBeUndefined();
-    expect(await call('respond_to_human_request', answer)).toMatchObject({
-      isError: true,
-      structuredContent: { error: 'human_request_already_answered' },
-    });
+    // Only a person can answer, and this endpoint cannot ask one.
+    const refusal = await call('respond_to_human_request', { run_id: run.id, request_id: id });
+    expect(refusal).toMatchObject({ isError: true, structuredContent: { error: 'person_required' } });
+    await service.api('POST', `/runs/${run.id}/human-requests/${id}/respond`, { answers: { 'Who is the vendor?': 'Acme Inc' } });
     expect((await call('wait_for_run', { run_id: run.id })).structuredContent).toMatchObject({ run: { status: 'completed' } });
     expect((await call('list_files', { run_id: run.id })).content[0]?.text).toContain('/workspace/vendor.txt (8 bytes)');
     expect((await call('read_file', { run_id: run.id, path: 'vendor.txt' })).content).toEqual([{ type: 'text', text: 'Acme Inc' }]);

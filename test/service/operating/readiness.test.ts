@@ -79,8 +79,12 @@ describe('a service', () => {
     const claim = async (): Promise<undefined> => {
       if (!hangs) return undefined;
       hangGate.open();
-      return new Promise(() => undefined);
+      await endGate.opened;
+      return undefined;
     };
+    // A claim is part of a transaction, and the database is closed after the end of the transaction.
+    const endGate = new Gate();
+    afterTest(async () => endGate.open());
     worker.start([{ kind: 'run', concurrency: 1, run: async () => undefined, claim }], undefined);
     while (clock.sleeps === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(worker.isAlive()).toBe(true);

@@ -13,9 +13,9 @@ const otherVariables: readonly (readonly [variable: string, meaning: string])[] 
   ['AOPS_CLIENT_SECRET', 'See `AOPS_CLIENT_ID`.'],
   ['AOPS_TOKEN_URL', 'The URL at which client credentials are exchanged for a token.'],
   ['AOPS_SCOPE', 'The scopes to request, separated by spaces. The default is all scopes of the client.'],
-  ['AOPS_CONFIG_DIR', 'Folder for profiles, settings, and credentials (default `$XDG_CONFIG_HOME/aops`, `~/.config/aops`).'],
-  ['AOPS_DATA_DIR', 'Folder for the data of the local service (default `$XDG_DATA_HOME/aops`, `~/.local/share/aops`).'],
-  ['AOPS_CACHE_DIR', 'Folder for caches, which you can delete at any time (default `$XDG_CACHE_HOME/aops`, `~/.cache/aops`).'],
+  ['AOPS_CONFIG_DIR', 'Folder for profiles, settings, and credentials (default: `$XDG_CONFIG_HOME/aops`, `~/.config/aops`).'],
+  ['AOPS_DATA_DIR', 'Folder for the data of the local service (default: `$XDG_DATA_HOME/aops`, `~/.local/share/aops`).'],
+  ['AOPS_CACHE_DIR', 'Folder for caches, which you can delete at any time (default: `$XDG_CACHE_HOME/aops`, `~/.cache/aops`).'],
   ['AOPS_CHROMIUM', 'Path of the browser (Chromium, Chrome, or Edge) for runs of the local service. Flag: `--chromium`.'],
   ['AOPS_NO_RATE_SHARING', 'If set to anything, aops does not share the state of the rate limit with other processes.'],
   ['AOPS_WEBHOOK_SECRET', 'The signing secret for `aops webhooks listen` and `aops webhooks verify`, unless --secret is passed.'],
@@ -61,7 +61,7 @@ const surroundings: readonly (readonly [variables: string, meaning: string])[] =
   ['NODE_EXTRA_CA_CERTS', 'A file with additional certificate authorities to trust.'],
   [
     'NODE_COMPILE_CACHE, NODE_DISABLE_COMPILE_CACHE',
-    'Another folder for compiled code than `code` in the folder for caches; with `1`, everything is compiled at each start.',
+    'A folder for compiled code instead of `code` in the cache folder; whether to compile everything at each start (`1`).',
   ],
   ['NODE_TLS_REJECT_UNAUTHORIZED', '`0` turns off the verification of certificates; `aops doctor` warns about it.'],
 ];

@@ -8,7 +8,7 @@ export const topics: Readonly<Record<string, Topic>> = {
   environment: {
     summary: 'Environment variables that aops reads',
     blocks: () => [
-      'A flag overrides the environment, the environment overrides the `.aops.toml` of the directory, that overrides the profile, and the profile overrides a stored setting. `aops config explain` shows where each value comes from.',
+      'The first of these that has a value applies: a flag, the environment, the `.aops.toml` of the directory, the profile, a stored setting. `aops config explain` shows where each value comes from.',
       { rows: environmentRows() },
       { heading: 'Set by the system and other programs' },
       { rows: surroundingRows() },

@@ -30,20 +30,19 @@ export async function resolveUserCommand(host: Host, tree: Entries, args: readon
   const seen: string[] = [];
   let current = args;
   for (;;) {
-    const reached = seen.length === 0 ? undefined : { args: current };
+    const resolved = seen.length === 0 ? undefined : { args: current };
     const index = firstWordIndex(current);
     const word = index === undefined ? undefined : current[index];
-    if (index === undefined || word === undefined || isBuiltIn(tree, word)) return reached;
+    if (index === undefined || word === undefined || isBuiltIn(tree, word)) return resolved;
     const [before, after] = [current.slice(0, index), current.slice(index + 1)];
     const expansion = Object.hasOwn(aliases, word) ? aliases[word] : undefined;
     if (expansion === undefined) {
       const extension = await findExtension(host, word);
-      if (extension === undefined) return reached;
+      if (extension === undefined) return resolved;
       const env = { ...(await environmentFor(host, before, word)), AOPS_EXTENSION: word };
       return { program: { name: `aops-${word}`, file: extension.path, args: after, env } };
     }
-    if (seen.includes(word))
-      throw new UsageError(`The alias "${word}" leads back to itself.`, 'Change it with `aops alias set --clobber`.');
+    if (seen.includes(word)) throw new UsageError(`The alias "${word}" refers to itself.`, 'Change it with `aops alias set --clobber`.');
     seen.push(word);
     const line = shellLine(expansion);
     if (line !== undefined) {
@@ -57,8 +56,8 @@ export async function resolveUserCommand(host: Host, tree: Entries, args: readon
 /** Names and summaries of the user's commands, for help, completion and suggestions. Empty if the configuration cannot be read. */
 export async function userCommands(host: Pick<Host, 'env' | 'platform'>, store: ConfigStore, tree: Entries): Promise<UserCommandList> {
   const aliases = Object.entries(readAliases(store)).filter(([name]) => !isBuiltIn(tree, name));
-  const taken = new Set(aliases.map(([name]) => name));
-  const extensions = (await listExtensions(host)).filter(({ name }) => !isBuiltIn(tree, name) && !taken.has(name));
+  const aliasNames = new Set(aliases.map(([name]) => name));
+  const extensions = (await listExtensions(host)).filter(({ name }) => !isBuiltIn(tree, name) && !aliasNames.has(name));
   return {
     aliases: aliases.map(([name, expansion]): [string, string] => [name, shellLine(expansion) ?? `aops ${expansion}`]),
     extensions: extensions.map(({ name, path }): [string, string] => [name, path]),
@@ -111,11 +110,11 @@ async function environmentFor(host: Host, before: readonly string[], word: strin
     );
   const entries = Object.entries(variables).map(([key, name]) => [name, flags[key as keyof typeof variables]]);
   const fromFlags = Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Record<string, string>;
-  return { ...host.env, ...(await selectedHere(host, flags)), ...fromFlags, AOPS_BIN: host.argv[1] };
+  return { ...host.env, ...(await selectedVariables(host, flags)), ...fromFlags, AOPS_BIN: host.argv[1] || host.execPath };
 }
 
 /** What the profile and `.aops.toml` select; nothing if the configuration is broken, which a program may be meant to repair. */
-async function selectedHere(host: Host, flags: GlobalFlags): Promise<Record<string, string>> {
+async function selectedVariables(host: Host, flags: GlobalFlags): Promise<Record<string, string>> {
   const project = await projectOf(host);
   try {
     const store = new ConfigStore(pathsOf(host).config);

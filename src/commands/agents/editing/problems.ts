@@ -11,8 +11,8 @@ export interface ReportedProblem {
 
 /** The number of problems that are shown with their lines. */
 const maxProblems = 10;
-/** The longest part of a line that is shown, in characters. */
-const longestLine = 100;
+/** Maximum length of the part of a line that is shown, in characters. */
+const maxLineLength = 100;
 
 export function describeProblems(problems: readonly ReportedProblem[], text: string): string {
   const lines = text.split('\n');
@@ -27,6 +27,6 @@ function describe({ message, line, column }: ReportedProblem, lines: readonly st
   const source = lines[line - 1];
   if (source === undefined) return [`  ${place}: ${message}`];
   const margin = `    ${line} | `;
-  const pointer = column === undefined || column > longestLine ? [] : [`${' '.repeat(margin.length + column - 1)}^`];
-  return [`  ${place}: ${message}`, margin + shorten(source, longestLine), ...pointer];
+  const pointer = column === undefined || column > maxLineLength ? [] : [`${' '.repeat(margin.length + column - 1)}^`];
+  return [`  ${place}: ${message}`, margin + shorten(source, maxLineLength), ...pointer];
 }

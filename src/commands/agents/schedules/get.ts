@@ -1,3 +1,5 @@
+import { UsageError } from '../../../base/errors.ts';
+import { openTeamPage, pageView, webFlag } from '../../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { argument } from '../../../cli/kit/flags.ts';
 import { recordOutput } from '../../../cli/kit/output.ts';
@@ -12,9 +14,18 @@ export default defineCommand({
     agent: argument('The agent, by ID or name', { complete: 'agents' }),
     schedule: scheduleArgument,
   },
-  operations: ['listAgents', 'listAgentSchedules'],
+  options: webFlag,
+  operations: ['listAgents', 'listAgentSchedules', 'createPageCode'],
   examples: [{ command: 'aops agents schedules get invoice-check', text: 'Show the only schedule of an agent' }],
   result: returns('createSchedule'),
   output: recordOutput<Schedule>(scheduleRecord),
-  run: async (context, input) => findSchedule(context, await agentId(context, input.agent), input.schedule),
+  async run(context, input) {
+    if (input.web && input.schedule !== undefined)
+      throw new UsageError(
+        '--web shows all schedules of the agent, so it cannot be combined with the ID of one.',
+        'Leave out the ID, or leave out --web to see the schedule here.',
+      );
+    const agent = await agentId(context, input.agent);
+    return input.web ? openTeamPage(context, pageView('/schedules', { agent })) : findSchedule(context, agent, input.schedule);
+  },
 });

@@ -1,3 +1,4 @@
+import { openTeamPage, pageView, webFlag } from '../../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { argument } from '../../../cli/kit/flags.ts';
 import { wholeList } from '../../../cli/kit/list.ts';
@@ -10,7 +11,8 @@ import { scheduleColumns, schedulesOf } from './record.ts';
 export default defineCommand({
   summary: 'List the schedules of an agent',
   arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
-  operations: ['listAgents', 'listAgentSchedules'],
+  options: webFlag,
+  operations: ['listAgents', 'listAgentSchedules', 'createPageCode'],
   examples: [
     { command: 'aops agents schedules list invoice-check', text: 'List the schedules of an agent' },
     {
@@ -23,5 +25,8 @@ export default defineCommand({
     columns: scheduleColumns,
     empty: 'There are no schedules. Create one with `aops agents schedules create AGENT --frequency daily`.',
   }),
-  run: async (context, input) => wholeList(await schedulesOf(context, await agentId(context, input.agent))),
+  async run(context, input) {
+    const agent = await agentId(context, input.agent);
+    return input.web ? openTeamPage(context, pageView('/schedules', { agent })) : wholeList(await schedulesOf(context, agent));
+  },
 });

@@ -28,7 +28,7 @@ export default defineCommand({
   },
   options: {
     ...timeOptions,
-    count: integer('N', 'Number of times to show (default 5)', { minimum: 1, maximum: 1_000 }),
+    count: integer('N', 'Number of times to show (default: 5)', { minimum: 1, maximum: 1_000 }),
     from: dateTime('Start from this time instead of now'),
   },
   operations: ['listAgents', 'listAgentSchedules'],

@@ -14,10 +14,10 @@ const timeOfDay: Check = (value, name) => {
 
 export const timeOptions = {
   frequency: choice(frequencies, 'How often', { metavar: 'WORD' }),
-  time: text('HH:MM', 'Time of day (default 09:00); hourly schedules use only the minutes', { check: timeOfDay }),
+  time: text('HH:MM', 'Time of day (default: 09:00); hourly schedules use only the minutes', { check: timeOfDay }),
   timezone: text('ZONE', 'Time zone, such as Europe/Berlin', { check: length(1) }),
-  day: choice(weekdays, 'Day of a weekly schedule (default monday)', { metavar: 'DAY' }),
-  dayOfMonth: integer('N', 'Day of a monthly schedule (default 1); shorter months use their last day', { minimum: 1, maximum: 31 }),
+  day: choice(weekdays, 'Day of a weekly schedule (default: monday)', { metavar: 'DAY' }),
+  dayOfMonth: integer('N', 'Day of a monthly schedule (default: 1); shorter months use their last day', { minimum: 1, maximum: 31 }),
   cron: text('PATTERN', 'Cron expression with five fields, instead of --frequency', { check: length(1, 200) }),
 };
 

@@ -74,7 +74,7 @@ ${createCommand(input)}
 aops runs start --agent ${shellWord(input.name)} --repo practice --message '${message}' --watch
 \`\`\`
 
-Look at the changes, and bring them home:
+Look at the changes, and apply them to your repository:
 
 \`\`\`sh
 aops sandbox diff @latest

@@ -18,8 +18,8 @@ import type { LoadedTestFile, PlacedTest } from './test-file.ts';
 import { createTestedAgent, type TestedAgent } from './tested-agent.ts';
 import { type Failure, failuresOf, type Observation } from './verdict.ts';
 
-/** The longest file that is compared, in bytes. */
-const longestFile = 16 * 1024 * 1024;
+/** Maximum size of a file that is compared, in bytes. */
+const maxFileBytes = 16 * 1024 * 1024;
 /** How long a test can take by default, in milliseconds. */
 const defaultLimits = { script: 60_000, acp: 600_000 };
 
@@ -245,7 +245,7 @@ class Execution {
     const { signal } = this.#context;
     try {
       const content = await readRunFile(client, { runId }, path.posix.join(workspace, file), signal);
-      if (content.size > longestFile) throw new Error(`${file} is too large to be compared (${content.size} bytes).`);
+      if (content.size > maxFileBytes) throw new Error(`${file} is too large to be compared (${content.size} bytes).`);
       const chunks: Uint8Array[] = [];
       for await (const chunk of runFileBytes(client, content, { signal })) chunks.push(chunk);
       return Buffer.concat(chunks);

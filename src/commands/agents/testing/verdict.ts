@@ -81,8 +81,8 @@ function shortenError(error: string): string {
 
 /** The longest list of messages in a failure. */
 const maxListed = 10;
-/** The longest line of such a list, in characters. */
-const longestLine = 200;
+/** Maximum length of a line of such a list, in characters. */
+const maxLineLength = 200;
 
 /** Each rule is looked for after the message that the previous one applied to. */
 function messageFailures(rules: readonly MessageRule[], messages: readonly string[]): Failure[] {
@@ -102,7 +102,9 @@ function messageFailures(rules: readonly MessageRule[], messages: readonly strin
 
 function listed(messages: readonly string[]): string {
   if (messages.length === 0) return 'The agent sent no messages.';
-  const last = messages.slice(-maxListed).map((text) => `  ${quoted(text.length > longestLine ? `${text.slice(0, longestLine)}…` : text)}`);
+  const last = messages
+    .slice(-maxListed)
+    .map((text) => `  ${quoted(text.length > maxLineLength ? `${text.slice(0, maxLineLength)}…` : text)}`);
   const omitted = messages.length > maxListed ? [`  (${messages.length - maxListed} earlier messages)`] : [];
   return ['The agent sent:', ...omitted, ...last].join('\n');
 }

@@ -14,7 +14,7 @@ export default defineCommand({
   options: {
     queue: requiredText('QUEUE', 'The queue, by ID or name', { complete: 'queues' }),
     concurrency: concurrencyOption,
-    enabled: toggle('Whether the agent starts immediately (default yes)'),
+    enabled: toggle('Whether the agent starts immediately (default: yes)'),
   },
   operations: ['listAgents', 'listQueues', 'createAgentCaseTrigger', 'listAgentRevisions'],
   mutates: true,

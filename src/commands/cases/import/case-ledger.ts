@@ -21,7 +21,7 @@ const rules: LedgerRules<CaseLedgerHead> = {
   differences: [
     ['queue_id', 'was for another queue'],
     ['base_url', 'was sent to another service'],
-    ['content', 'was made before the file changed'],
+    ['content', 'used a different version of the file'],
     ['reading', 'used a different --map, --label or --priority'],
   ],
   defaults: { failed: [] },

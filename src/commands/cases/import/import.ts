@@ -32,7 +32,7 @@ export interface ImportSummary {
 /** Limits of a batch in cases and bytes: the service accepts 100 cases and 1 MiB. */
 const batchLength = 100;
 const batchBytes = 512 * 1024;
-const largestCase = 1_000_000;
+const maxCaseBytes = 1_000_000;
 
 /**
  * Creates the cases that have not been created yet.
@@ -78,8 +78,8 @@ function batchesOf(drafts: readonly Draft[], failedRows: FailedRow[]): Draft[][]
   let bytesLeft = 0;
   for (const draft of drafts) {
     const size = Buffer.byteLength(JSON.stringify(draft.draft));
-    if (size > largestCase) {
-      failedRows.push({ row: draft.row, reason: `the case has ${size} bytes; at most ${largestCase} are allowed` });
+    if (size > maxCaseBytes) {
+      failedRows.push({ row: draft.row, reason: `the case has ${size} bytes; at most ${maxCaseBytes} are allowed` });
       continue;
     }
     const lastBatch = batches.at(-1);

@@ -14,7 +14,7 @@ const minimumSeconds = 60;
 const maximumSeconds = 2_592_000;
 
 export default defineCommand({
-  summary: 'Rename a team, or set when it is reminded of requests',
+  summary: 'Rename a team, or set when it is reminded of pending requests',
   description:
     'With --remind-after, a human request that has been pending for this long is reported again: as the event human_request.reminder to webhooks, and in `aops inbox --watch`. The pause before each further reminder is twice as long, up to a day. Reminders never answer anything.',
   arguments: { team: argument('The team, by ID or name') },
@@ -32,7 +32,7 @@ export default defineCommand({
   output: recordOutput<LocalTeam>(teamRecord),
   async run(context, { team, name, remindAfter }) {
     if (name === undefined && remindAfter === undefined)
-      throw new UsageError('Nothing to change was specified.', 'Use --name or --remind-after.');
+      throw new UsageError('There is nothing to change.', 'Pass --name or --remind-after.');
     const { id } = await requireTeam(context, team);
     const client = await context.client();
     const body = omitUndefined({ name, remind_after_seconds: remindAfter === undefined ? undefined : secondsOf(remindAfter) });

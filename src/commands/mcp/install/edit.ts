@@ -28,7 +28,7 @@ export function withServer(text: string, entry: JsonObject, edit: Edit): string 
   const merged = mergedEntry(existing, entry);
   if (isDeepStrictEqual(structuredClone(existing), structuredClone(merged))) return text;
   const change = edit.format === 'toml' ? withTomlTable : withJsonValue;
-  return checked(change(text, [...edit.servers, edit.name], merged), replaced(document, [...edit.servers, edit.name], merged), edit);
+  return checked(change(text, [...edit.servers, edit.name], merged), withValueAt(document, [...edit.servers, edit.name], merged), edit);
 }
 
 /** The text without the server; unchanged if there is none. @throws AopsError as above */
@@ -37,7 +37,7 @@ export function withoutServer(text: string, edit: Edit): string {
   if (existing === undefined) return text;
   const change = edit.format === 'toml' ? withTomlTable : withJsonValue;
   const after = change(text, [...edit.servers, edit.name], undefined);
-  return checked(after, replaced(document, [...edit.servers, edit.name], undefined), edit);
+  return checked(after, withValueAt(document, [...edit.servers, edit.name], undefined), edit);
 }
 
 /** The values of a configuration; undefined if it is invalid. */
@@ -89,13 +89,13 @@ function mergedEntry(existing: JsonObject | undefined, entry: JsonObject): JsonO
 }
 
 /** A copy of the document with this value at a place; `undefined` removes it. */
-function replaced(document: JsonObject, [member = '', ...rest]: readonly string[], value: unknown): JsonObject {
+function withValueAt(document: JsonObject, [member = '', ...rest]: readonly string[], value: unknown): JsonObject {
   if (rest.length === 0) {
-    const { [member]: _, ...others } = document;
-    return value === undefined ? others : { ...others, [member]: value };
+    const { [member]: _, ...otherMembers } = document;
+    return value === undefined ? otherMembers : { ...otherMembers, [member]: value };
   }
   const inner = Object.hasOwn(document, member) ? (document[member] as JsonObject) : {};
-  return { ...document, [member]: replaced(inner, rest, value) };
+  return { ...document, [member]: withValueAt(inner, rest, value) };
 }
 
 function checked(after: string, expected: JsonObject, { file, format, name }: Edit): string {

@@ -10,14 +10,14 @@ import { recordOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { serverEntry } from '../entry.ts';
 import { policyArguments, policyOptions } from '../policy-flags.ts';
+import { previewChange } from './change-preview.ts';
 import { configFile, type McpClient, mcpClientIds, mcpClients } from './clients.ts';
 import { parseConfig, withoutServer, withServer } from './edit.ts';
 import { readConfig, replaceConfig } from './files.ts';
-import { shownChange } from './shown.ts';
 
 const options = {
   client: requiredChoice(mcpClientIds, `The client to configure: ${mcpClientIds.join(', ')}`, { metavar: 'CLIENT' }),
-  name: text('NAME', 'Name of the server in the client (default aops)', { check: serverName }),
+  name: text('NAME', 'Name of the server in the client (default: aops)', { check: serverName }),
   project: flag('Change the file of the project in the current folder, instead of your own'),
   file: text('FILE', 'Change this file instead', { complete: 'files' }),
   absolute: toggle('Use the absolute path of aops (default: for desktop applications and on Windows)'),
@@ -38,7 +38,7 @@ interface Installed {
 export default defineCommand({
   summary: 'Add this service to an MCP client',
   description:
-    'Finds the configuration file of the client, shows the change, and asks before it is made; without a terminal, it needs --yes. The client then starts `aops mcp serve` with the profile, so the file contains no secret. Everything else in the file stays, including comments, and a copy of the previous file is stored next to it. Values that could be secrets are hidden in what is shown. Installing twice changes nothing; an existing entry is updated.',
+    'Finds the configuration file of the client, shows the change, and asks for confirmation; without a terminal, pass --yes. The client then starts `aops mcp serve` with the profile, so the file contains no secret. Everything else in the file stays, including comments, and a copy of the previous file is stored next to it. Values that could be secrets are hidden in the change that is shown. Installing twice changes nothing; an existing entry is updated.',
   options,
   examples: [
     { command: 'aops mcp install --client claude-code', text: 'Let Claude Code use the selected profile' },
@@ -63,7 +63,7 @@ export default defineCommand({
     }
     const exists = before.bytes !== undefined;
     const document = parseConfig(before.text, client.format);
-    context.terminal.note((await shownChange({ file, before: before.text, after, exists, document })).trimEnd());
+    context.terminal.note((await previewChange({ file, before: before.text, after, exists, document })).trimEnd());
     if (input.dryRun) {
       context.terminal.note('Nothing was changed, because of --dry-run.');
       return { ...result, changed: false };
@@ -99,5 +99,5 @@ function entryFor(context: Context, client: McpClient, input: Input) {
 
 function serverName(value: string, name: string): string {
   if (/^[A-Za-z0-9_-]{1,64}$/.test(value)) return value;
-  throw new UsageError(`${name} can contain letters, digits, - and _ (at most 64); "${value}" is not valid.`);
+  throw new UsageError(`${name} must be 1 to 64 letters, digits, hyphens, and underscores, not "${value}".`);
 }

@@ -12,6 +12,7 @@ export function parseJsonc(text: string): JsonObject | undefined {
 
 /** The text with a value at a path; `undefined` removes it. Of an object that exists, only members that differ are changed. */
 export function withJsonValue(text: string, path: readonly string[], value: JsonObject | undefined): string {
+  if (value !== undefined && /^(?:\{\s*\})?$/.test(text.trim())) return newDocument(path, value);
   const source = text.trim() === '' ? '{}\n' : text;
   const existing = path.reduce<unknown>((place, member) => (isObject(place) ? place[member] : undefined), parseJsonc(source));
   if (value === undefined || !isObject(existing)) return withValue(source, path, value);
@@ -21,6 +22,13 @@ export function withJsonValue(text: string, path: readonly string[], value: Json
     .reduce((changed, name) => withValue(changed, [...path, name], value[name]), source);
 }
 
+const newDocument = (path: readonly string[], value: JsonObject): string =>
+  `${JSON.stringify(
+    path.reduceRight((inner: JsonObject, member) => ({ [member]: inner }), value),
+    null,
+    2,
+  )}\n`;
+
 /** One change. What is inserted is laid out like the text around it; the library would also lay out the lines next to it. */
 function withValue(text: string, path: readonly string[], value: unknown): string {
   const edits = modify(text, [...path], value, {});
@@ -28,7 +36,7 @@ function withValue(text: string, path: readonly string[], value: unknown): strin
   if (!text.trim().includes('\n')) return applyEdits(text, edits);
   return applyEdits(
     text,
-    edits.map((edit) => ({ ...edit, content: laidOut(edit.content, text, path, edit.length > 0) })),
+    edits.map((edit) => ({ ...edit, content: formatLike(edit.content, text, path, edit.length > 0) })),
   );
 }
 
@@ -39,7 +47,7 @@ function withoutGap(text: string, offset: number): string {
 }
 
 /** @param isValue whether the content is a value; otherwise, it is a new member of an object, perhaps with a comma before it */
-function laidOut(content: string, text: string, path: readonly string[], isValue: boolean): string {
+function formatLike(content: string, text: string, path: readonly string[], isValue: boolean): string {
   const unit = /^[ \t]+(?=["}/])/m.exec(text)?.[0] ?? '  ';
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   const indented = (json: string, depth: number): string => json.replaceAll('\n', eol + unit.repeat(depth));

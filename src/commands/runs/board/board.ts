@@ -1,6 +1,5 @@
 /** A live board of runs on the terminal, on which a person opens transcripts, answers requests, and stops runs. */
 import { AopsError } from '../../../base/errors.ts';
-import { answerHere, requestOf } from '../../../cli/following/answer-here.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { runWord } from '../../../cli/names/run-names.ts';
 import type { Notifier } from '../../../cli/notifying/notifier.ts';
@@ -16,7 +15,7 @@ import { type RunSelection, RunsWatch, type RunUpdate } from '../../../watch/man
 import type { WatchedRun } from '../../../watch/many/watched-run.ts';
 import { watchRun } from '../../../watch/watch-run.ts';
 import { wrappedTranscript } from '../follow.ts';
-import { endsOf, RunLabels } from '../many/names.ts';
+import { endsOf, RunLabels } from '../many/labels.ts';
 import { countsInWords, endsError } from '../many/outcome.ts';
 import { DetailLoader, type Details } from './details.ts';
 import {
@@ -30,6 +29,7 @@ import {
   withSelection,
   withTranscriptLines,
 } from './model.ts';
+import { answerRun, stopRun } from './prompts.ts';
 import { boardLines, pageRows } from './screen.ts';
 
 /** Changes that follow one another faster are drawn together; in milliseconds. */
@@ -138,13 +138,15 @@ class Board {
       this.#details.follow(background).catch(() => undefined);
       await this.#follow();
     } catch (error) {
-      const { aborted, reason } = this.#leave.signal;
-      if (!aborted) throw error;
+      // A prompt that is open is withdrawn.
+      this.#leave.abort(error);
+      const { reason } = this.#leave.signal;
       // A person who leaves with `q` has not cancelled anything.
       if (reason !== leftByKey) throw reason;
     } finally {
       end.abort();
       this.#transcript?.abort();
+      await this.#work;
       clearTimeout(this.#drawTimer);
       this.#screen.close();
       await this.#summarize();
@@ -248,8 +250,11 @@ class Board {
     const run = this.#watch.runs.get(action.id);
     if (run === undefined) return;
     if (action.type === 'open') return void this.#openTranscript(run).catch(this.#fail);
-    const work = action.type === 'answer' ? this.#answer(run) : this.#stop(run);
-    this.#work = work
+    const prompt = action.type === 'answer' ? answerRun : stopRun;
+    const { signal } = this.#context;
+    const parts = { context: this.#context, client: this.#client, run, row: this.#rows.get(run.id) };
+    this.#work = prompt({ ...parts, leaveScreen: () => this.#screen.close(), end: AbortSignal.any([signal, this.#leave.signal]) })
+      .then((notice) => this.#set({ notice }))
       .catch((error: unknown) => {
         if (error instanceof AopsError && !(error instanceof PromptCancelled)) this.#set({ notice: error.message });
         else this.#fail(error);
@@ -287,29 +292,6 @@ class Board {
       lines.flatMap((line) => line.split('\n')),
     );
     this.#drawSoon();
-  }
-
-  /** Prompts for the answer on the normal screen, where it stays readable. */
-  async #answer(run: WatchedRun): Promise<void> {
-    const request = await requestOf(this.#client, run.id);
-    const row = this.#rows.get(run.id);
-    if (request === null) return this.#set({ notice: `${row?.name} is not waiting for an answer.` });
-    this.#screen.close();
-    this.#context.terminal.note(`${row?.name}  ${row?.agent}: ${row?.title}`);
-    const outcome = await answerHere(this.#context, this.#client, run.id, request);
-    const words = { answered: 'Answered', left: 'Left pending', gone: 'No longer pending' };
-    this.#set({ notice: `${words[outcome]}: ${request.title}` });
-  }
-
-  async #stop(run: WatchedRun): Promise<void> {
-    const row = this.#rows.get(run.id);
-    if (run.isOver) return this.#set({ notice: `${row?.name} has already ended.` });
-    this.#screen.close();
-    const { prompter, signal } = this.#context;
-    const message = `Stop ${row?.name} (${row?.agent}: ${row?.title})?`;
-    if (!(await prompter.confirm({ message, initial: false }, { signal }))) return this.#set({ notice: `${row?.name} was not stopped.` });
-    const { message: answer } = await this.#client.call('stopRun', { params: { run_id: run.id } });
-    this.#set({ notice: `${row?.name}: ${answer ?? 'stopped'}` });
   }
 
   /** What remains on the normal screen. */

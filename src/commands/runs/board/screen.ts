@@ -1,6 +1,7 @@
 /** The lines of the board for a state, a size, and a time. Pure: texts are sanitised, and every line fits the width. */
 import { formatDuration } from '../../../base/duration.ts';
 import { pluralize } from '../../../base/pluralize.ts';
+import { elapsedTime } from '../../../terminal/relative-time.ts';
 import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import type { Styles } from '../../../terminal/style.ts';
 import { pad, truncate, type WidthOf } from '../../../terminal/width.ts';
@@ -101,7 +102,7 @@ function columnsFor({ rows }: BoardState, view: BoardView): BoardColumn[] {
       text: ({ status }) => status,
       style: (text, { status }) => (styles.status(status) === status ? text : styles.status(status).replace(status, text)),
     },
-    { header: 'SINCE', width: 5, text: ({ since }) => (since === undefined ? '' : age(now - since)) },
+    { header: 'SINCE', width: 5, text: ({ since }) => (since === undefined ? '' : elapsedTime(new Date(since), now)) },
   ];
   if (view.columns >= 40)
     fixed.push({
@@ -152,14 +153,6 @@ function rowLine(row: BoardRow, columns: readonly BoardColumn[], isSelected: boo
   return isSelected ? styles.accent(`${unicode ? '❯' : '>'} ${line}`) : `  ${line}`;
 }
 
-/** `45s`, `12m`, `3h`, `5d` */
-export function age(milliseconds: number): string {
-  const seconds = Math.max(0, Math.floor(milliseconds / 1_000));
-  if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
-  return seconds < 86_400 ? `${Math.floor(seconds / 3_600)}h` : `${Math.floor(seconds / 86_400)}d`;
-}
-
 /** `7 runs: 2 waiting, 1 running, 4 completed` */
 function headline(state: BoardState, position: string, view: BoardView): string {
   const { styles, widthOf, now } = view;
@@ -168,7 +161,7 @@ function headline(state: BoardState, position: string, view: BoardView): string 
   const parts = [...counts].map(([status, count]) => `${count} ${sanitizeLine(status)}`);
   const total = pluralize(state.rows.length, 'run');
   const right =
-    state.outageSince === undefined ? position : `no answer from the service for ${formatDuration(Math.max(0, now - state.outageSince))}`;
+    state.outageSince === undefined ? position : `no response from the service for ${formatDuration(Math.max(0, now - state.outageSince))}`;
   const left = fitted(parts.length === 0 ? total : `${total}: ${parts.join(', ')}`, view.columns - widthOf(right) - gap, view);
   const space = ' '.repeat(Math.max(gap, view.columns - widthOf(left) - widthOf(right)));
   return `${styles.bold(left)}${right === '' ? '' : `${space}${styles.warning(fitted(right, view.columns, view))}`}`;
@@ -201,7 +194,7 @@ function footer({ isFiltering, filter }: BoardState, view: BoardView): string {
     ['?', 'help'],
     ['q', 'leave'],
   ];
-  return keyLine(filter === '' ? keys : [...keys, ['Esc', 'remove filter']], view);
+  return keyLine(filter === '' ? keys : [...keys, ['Esc', 'show all']], view);
 }
 
 /** Keys and what they do, as many as fit. */
@@ -224,7 +217,7 @@ function transcriptLines(state: BoardState, view: BoardView): string[] {
   const end = Math.max(0, lines.length - below);
   const body = lines.slice(Math.max(0, end - height), end);
   const heading = row === undefined ? id : `${row.name}  ${row.agent}: ${row.title}`;
-  const status = row === undefined ? '' : `  ${row.status}`;
+  const status = sanitizeLine(row?.status ?? '');
   const shown = [...body];
   while (shown.length < height) shown.push('');
   const keys: [string, string][] = [
@@ -235,7 +228,7 @@ function transcriptLines(state: BoardState, view: BoardView): string[] {
     ['G', 'last line'],
   ];
   return [
-    `${styles.bold(fitted(heading, columns - status.length, view))}${styles.status(sanitizeLine(status.trim())).padStart(0) === '' ? '' : `  ${styles.status(sanitizeLine(status.trim()))}`}`,
+    `${styles.bold(fitted(heading, columns - gap - view.widthOf(status), view))}${status === '' ? '' : `${' '.repeat(gap)}${styles.status(status)}`}`,
     below > 0 ? styles.dim(fitted(`${below} more lines below`, columns, view)) : '',
     ...shown,
     detailLine(state, row, view),

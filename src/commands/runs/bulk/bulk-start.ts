@@ -5,7 +5,7 @@
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { inCompletionOrder } from '../../../cli/bulk/completion-order.ts';
-import { type GracefulClient, gracefulClient } from '../../../cli/bulk/graceful.ts';
+import { type GracefulClient, gracefulClient } from '../../../cli/bulk/graceful-client.ts';
 import type { FailedRow } from '../../../cli/bulk/rows.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import type { PlannedRequest, PlannedWork } from '../../../client/dry-run.ts';
@@ -100,7 +100,7 @@ export class BulkStart {
     if (this.#pending.length > 0) {
       const { terminal } = this.#context;
       const graceful = await gracefulClient(this.#context, () =>
-        terminal.note('Stopping once the requests in progress are answered. Press Ctrl-C again to stop immediately; nothing is lost.'),
+        terminal.note('Stopping after the requests in progress. Press Ctrl-C again to stop immediately; nothing is lost.'),
       );
       try {
         yield* this.#startPending(graceful);

@@ -109,14 +109,16 @@ async function preview(context: Context, request: RerunRequest, readings: readon
   const lines: string[] = [];
   if (facts.isContinued)
     lines.push(
-      `Continuing after an interruption: ${startedCount} of ${pluralize(facts.sources.length, 'run')} were started again. To select runs anew instead, remove ${facts.file}`,
+      `Continuing after an interruption: ${startedCount} of ${pluralize(facts.sources.length, 'run')} were started again. To make a new selection instead, remove ${facts.file}`,
     );
   if (request.needsConfirmation && originals.length > 0) lines.push(`${pluralize(originals.length, 'run')}:`);
+  const statusWidth = Math.max(0, ...originals.map(({ run }) => run.status.length));
   for (const { run, body, files, newerFiles } of originals) {
     const title = runTitle(runForHere(context, run));
     const copied = files.length === 0 ? '' : `  ${pluralize(files.length, 'file')}`;
-    if (request.needsConfirmation) lines.push(`  ${title}  ${run.status}  ${sanitizeLine(firstLineOf(body.message))}${copied}`);
-    if (newerFiles.length > 0) lines.push(`${request.needsConfirmation ? '    ' : `${title}: `}${newerText(newerFiles)}`);
+    if (request.needsConfirmation)
+      lines.push(`  ${title}  ${run.status.padEnd(statusWidth)}  ${sanitizeLine(firstLineOf(body.message))}${copied}`);
+    if (newerFiles.length > 0) lines.push(`${request.needsConfirmation ? '    ' : `${title}: `}${notCopiedText(newerFiles)}`);
   }
   const show = (text: string): void =>
     context.flags.yes || !request.needsConfirmation ? context.terminal.note(text) : context.terminal.warn(text);
@@ -127,7 +129,7 @@ async function preview(context: Context, request: RerunRequest, readings: readon
 
 const firstLineOf = (message: string | undefined): string => message?.trim().split('\n')[0]?.slice(0, 60) ?? '(no message)';
 
-function newerText(files: readonly string[]): string {
+function notCopiedText(files: readonly string[]): string {
   const names = files.slice(0, 3).map(sanitizeLine).join(', ');
   const more = files.length > 3 ? ` and ${files.length - 3} more` : '';
   return `Not copied, because the run wrote or changed ${files.length === 1 ? 'it' : 'them'}: ${names}${more}`;

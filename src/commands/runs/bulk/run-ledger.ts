@@ -21,7 +21,7 @@ const rules: LedgerRules<RunLedgerHead> = {
   differences: [
     ['team_id', 'was for another team'],
     ['base_url', 'was sent to another service'],
-    ['content', 'was made before the file changed'],
+    ['content', 'used a different version of the file'],
     ['reading', 'used different options, such as --agent, --message or --upload'],
   ],
   startOver:

@@ -5,12 +5,13 @@
 import { SecretRedaction } from '../../../base/secret-redaction.ts';
 import { version } from '../../../base/version.ts';
 import type { Context } from '../../../cli/kit/context.ts';
-import { type RepositoryChanges, readChanges } from '../../../cli/run-record/changes.ts';
-import { type Entry, timelineEntries } from '../../../cli/run-record/entries.ts';
-import { type FileRecord, readFiles } from '../../../cli/run-record/files.ts';
+import { readPart } from '../../../cli/run-record/gaps.ts';
 import { type RecordHead, recordHead } from '../../../cli/run-record/head.ts';
 import { runMessages } from '../../../cli/run-record/messages.ts';
-import { readRunRecord, unlessMissing } from '../../../cli/run-record/read.ts';
+import { readRunRecord } from '../../../cli/run-record/read.ts';
+import { type RepositoryChanges, readChanges } from '../../../cli/run-record/repository-changes.ts';
+import { type FileRecord, readFiles } from '../../../cli/run-record/sandbox-files.ts';
+import { type Entry, timelineEntries } from '../../../cli/run-record/timeline.ts';
 import type { RecordedHumanRequest } from '../../../interface/types.ts';
 import type { Picture } from '../film-strip/pictures.ts';
 import { numberShots, type Shot } from '../shots.ts';
@@ -55,7 +56,7 @@ export async function exportContent(context: Context, name: string, options: Exp
   const { gaps } = record;
   const redaction = new SecretRedaction(ownCredential(context));
   const shots = options.screenshots
-    ? await unlessMissing('The screenshots', async () => numberShots(await timelineOf(context, id)), gaps)
+    ? await readPart(gaps, 'The screenshots', async () => numberShots(await timelineOf(context, id)))
     : undefined;
   const changes = options.files ? await readChanges(client, id, { signal, gaps }) : undefined;
   // The files of a repository are in the repository; what the run changed is in the patch.

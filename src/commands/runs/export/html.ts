@@ -3,9 +3,9 @@ import { formatDuration } from '../../../base/duration.ts';
 import { Html, html } from '../../../base/html.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { callSummary, resultSummary } from '../../../cli/records/transcript.ts';
-import type { RepositoryChanges } from '../../../cli/run-record/changes.ts';
-import type { Entry, FileDiff, RequestEntry, TextEntry, ToolEntry } from '../../../cli/run-record/entries.ts';
-import type { FileRecord } from '../../../cli/run-record/files.ts';
+import type { RepositoryChanges } from '../../../cli/run-record/repository-changes.ts';
+import type { FileRecord } from '../../../cli/run-record/sandbox-files.ts';
+import type { Entry, FileDiff, RequestEntry, TextEntry, ToolEntry } from '../../../cli/run-record/timeline.ts';
 import { formatSize } from '../../../terminal/size.ts';
 import { between, clock, documentStart, fact, moment, statusClass } from '../page-parts.ts';
 import { actionText, errorOf, pageOf } from '../shots.ts';
@@ -69,7 +69,7 @@ function pageHead({ head, changes, shotCount, files }: ExportContent): string {
     fact('Created', moment(run.created_at)),
     fact('Started', moment(run.started_at)),
     fact('Ended', moment(run.completed_at)),
-    fact('Took', between(run.started_at, run.completed_at)),
+    fact('Duration', between(run.started_at, run.completed_at)),
     ...factsOf(head).map(([label, value]) => fact(label, html`<bdi>${value}</bdi>`)),
     fact('Cost', costText(head)),
     fact('ID', html`<code>${run.id}</code>`),

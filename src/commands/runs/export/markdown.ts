@@ -6,7 +6,7 @@ import { escapeHtml } from '../../../base/html.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { sanitize } from '../../../base/sanitize.ts';
 import { callSummary, resultSummary } from '../../../cli/records/transcript.ts';
-import type { Entry, RequestEntry, ToolEntry } from '../../../cli/run-record/entries.ts';
+import type { Entry, RequestEntry, ToolEntry } from '../../../cli/run-record/timeline.ts';
 import { formatSize } from '../../../terminal/size.ts';
 import { between } from '../page-parts.ts';
 import { actionText, errorOf } from '../shots.ts';
@@ -25,7 +25,7 @@ export async function* markdownExport(content: ExportContent): AsyncGenerator<st
   const facts: [string, string | undefined][] = [
     ['Status', run.status],
     ...times.map(([label, time]): [string, string | undefined] => [label, time === null ? undefined : timeText(time)]),
-    ['Took', between(run.started_at, run.completed_at)],
+    ['Duration', between(run.started_at, run.completed_at)],
     ...factsOf(head),
     ['Cost', costText(head)],
     ['ID', run.id],

@@ -60,7 +60,7 @@ figure { margin: 0; min-width: 0; }
 figcaption { margin-bottom: .35rem; font-size: .9rem; }
 img { display: block; width: 100%; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 8px; }
 .missing, .none { margin: 0; padding: 1.25rem 1rem; border: 1px dashed var(--line); border-radius: 8px; color: var(--quiet); text-align: center; }
-@media (max-width: 30rem) { .hash { display: block; } th.sha, td.sha { font-size: .75rem; } }
+@media (max-width: 30rem) { .hash { display: block; } th.sha, td.sha { font-size: .75rem; } td.sha code { font-size: inherit; } }
 @media print {
   :root { --paper: #fff; --card: #fff; --ink: #000; --quiet: #555; --line: #ccc; --accent: #000; --goodback: #eee; --badback: #f4f4f4; }
   nav, .skip { display: none; }

@@ -1,7 +1,7 @@
 /** Words that the forms of an export share. */
 import { firstLine, isObject } from '../../../base/values.ts';
-import type { FileDiff, TextEntry } from '../../../cli/run-record/entries.ts';
 import type { RecordHead } from '../../../cli/run-record/head.ts';
+import type { FileDiff, TextEntry } from '../../../cli/run-record/timeline.ts';
 import type { RecordedHumanRequest } from '../../../interface/types.ts';
 
 /** Facts about a run that every form of an export lists below its status and its times; those that are unknown are missing. */

@@ -15,7 +15,7 @@ export function pageHead(run: Run, shots: readonly Shot[]): string {
   const facts = [
     fact('Status', html`<span class="status ${statusClass(run.status)}">${run.status}</span>`),
     fact('Started', moment(run.started_at ?? run.created_at)),
-    fact('Took', between(run.started_at, run.completed_at)),
+    fact('Duration', between(run.started_at, run.completed_at)),
     fact('Actions', String(shots.length)),
     fact('Failed', failedCount === 0 ? undefined : String(failedCount)),
   ];

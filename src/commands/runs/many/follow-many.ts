@@ -1,10 +1,11 @@
 /** Watches several runs without a board: prefixed lines, or NDJSON. Requests are answered from a file, waited for, or left pending. */
 
-import { steadyTime } from '../../../base/clock.ts';
 import { AopsError, exitCodes } from '../../../base/errors.ts';
 import { outageNotes } from '../../../cli/following/outage.ts';
 import { runRequester } from '../../../cli/following/requester.ts';
 import { type FollowOptions, respond, responderHere } from '../../../cli/following/responder.ts';
+import { savePosition } from '../../../cli/following/resumption.ts';
+import { StreamTokens } from '../../../cli/following/stream-tokens.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { type RowList, wholeList } from '../../../cli/kit/list.ts';
 import { ResultError } from '../../../cli/kit/result-error.ts';
@@ -18,17 +19,12 @@ import type { RunEvent } from '../../../watch/events.ts';
 import { type RunSelection, RunsWatch, type RunUpdate } from '../../../watch/many/watch-runs.ts';
 import type { WatchedRun } from '../../../watch/many/watched-run.ts';
 import { matchesMessage } from '../../../watch/message-pattern.ts';
-import { encodeToken } from '../../../watch/resume/token.ts';
+import type { RunsPoint } from '../../../watch/resume/token.ts';
 import { printsRun } from '../follow.ts';
+import { endsOf, RunLabels } from './labels.ts';
 import { LineSink } from './line-sink.ts';
-import { endsOf, RunLabels } from './names.ts';
 import { countsInWords, endsError, type RunEnd } from './outcome.ts';
 import type { ManyReading } from './reading.ts';
-
-/** With more runs than this, a resume token would be longer than most events, so that only some events get one. */
-const runsInEveryToken = 50;
-/** Then, the time between two tokens, in milliseconds. */
-const tokenGap = 1_000;
 
 /**
  * Watches runs until all of them have ended or, with `--on-request fail`, wait for a person.
@@ -73,7 +69,7 @@ class FollowedRuns {
   /** Runs that wait for a person, whose requests are left pending here. */
   readonly #waiting = new Set<WatchedRun>();
   #lines: LineSink | undefined;
-  #tokenAt = Number.NEGATIVE_INFINITY;
+  readonly #tokens: StreamTokens;
 
   constructor(context: Context, client: Client, watch: RunsWatch, settings: Settings) {
     this.#context = context;
@@ -81,6 +77,7 @@ class FollowedRuns {
     this.#watch = watch;
     this.#settings = settings;
     this.#labels = new RunLabels(context);
+    this.#tokens = new StreamTokens(context);
     this.#sequence = new EventSequence(context.clock, settings.reading.point?.seq ?? 0);
   }
 
@@ -104,6 +101,7 @@ class FollowedRuns {
       failure = error;
       throw error;
     } finally {
+      this.#tokens.close();
       await this.#settings.notifier.end(failure);
     }
     const ends = await this.#ends();
@@ -132,26 +130,25 @@ class FollowedRuns {
       this.#context.terminal.warn(`Run ${runWord(runForHere(this.#context, run))} cannot be watched: ${sanitizeLine(body.error.message)}`);
       return;
     }
-    const event = this.#sequence.next<RunEvent>(body, { run_id: run.id }, this.#token());
+    const event = this.#sequence.next<RunEvent>(body, { run_id: run.id }, (seq) => this.#token(run, seq));
     if (this.#lines) await this.#lines.event(run, event);
     else await this.#context.terminal.json(event);
     this.#settings.notifier.event(event);
-    const { positions } = this.#settings.reading;
-    if (positions === undefined || event.resume === null) return;
-    // Only what has left this process counts as read.
-    await this.#context.terminal.flush();
-    if (!this.#context.terminal.brokenPipe.aborted) positions.save(event.resume);
+    await savePosition(this.#context.terminal, this.#settings.reading.positions, event.resume);
   }
 
-  /** The token of the next event, if it gets one. */
-  #token(): ((seq: number) => string) | undefined {
-    const { runs } = this.#watch;
-    if (this.#lines && this.#settings.reading.positions === undefined) return undefined;
-    const now = steadyTime(this.#context.clock);
-    if (runs.size > runsInEveryToken && now < this.#tokenAt + tokenGap) return undefined;
-    this.#tokenAt = now;
-    const positions = new Map([...runs.values()].map(({ id, position }) => [id, position]));
-    return (seq) => encodeToken({ stream: 'runs', seq, runs: positions });
+  /** The token of the position after an event of a run; empty if nobody gets it. */
+  #token({ id, position }: WatchedRun, seq: number): string {
+    if (this.#lines && this.#settings.reading.positions === undefined) return '';
+    return this.#tokens.after(
+      this.#watch.runs.size,
+      () => this.#point(seq),
+      () => ({ stream: 'runs', seq, runs: new Map([[id, position]]) }),
+    );
+  }
+
+  #point(seq: number): RunsPoint {
+    return { stream: 'runs', seq, runs: new Map([...this.#watch.runs.values()].map((run) => [run.id, run.position])) };
   }
 
   async #observe({ run, body }: RunUpdate): Promise<void> {

@@ -28,7 +28,7 @@ export function countsInWords(ends: readonly RunEnd[]): string {
   return `${pluralize(ends.length, 'run')}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
 }
 
-/** The most runs that an error names. */
+/** Maximum number of runs that an error names. */
 const maxNamed = 5;
 
 /** The error for runs that did not complete, with the worst exit code; undefined if all completed. */
@@ -41,16 +41,28 @@ export function endsError(ends: readonly RunEnd[]): AopsError | undefined {
     return `${label}${why ? ` (${why.split('\n')[0]})` : ''}`;
   });
   const more = worst.length > maxNamed ? ` and ${worst.length - maxNamed} more` : '';
-  const [code, words, hint] = descriptions[exit] ?? ['runs_unreadable', 'could not be watched', worst[0]?.error?.hint];
-  return new AopsError(`${pluralize(worst.length, 'run')} ${words}: ${named.join(', ')}${more}.`, { code, exit, hint });
+  const [code, one, several, hint] = descriptions[exit] ?? [
+    'runs_unreadable',
+    'could not be watched',
+    'could not be watched',
+    worst[0]?.error?.hint,
+  ];
+  const predicate = worst.length === 1 ? one : several;
+  return new AopsError(`${pluralize(worst.length, 'run')} ${predicate}: ${named.join(', ')}${more}.`, { code, exit, hint });
 }
 
-const descriptions: Partial<Record<ExitCode, readonly [code: string, words: string, hint: string]>> = {
-  [exitCodes.runFailed]: ['runs_failed', 'failed', 'See what a run did with `aops runs messages RUN`.'],
-  [exitCodes.runInterrupted]: ['runs_interrupted', 'ended early', 'Resume a run by sending a message: `aops runs send RUN MESSAGE`.'],
+const descriptions: Partial<Record<ExitCode, readonly [code: string, one: string, several: string, hint: string]>> = {
+  [exitCodes.runFailed]: ['runs_failed', 'failed', 'failed', 'See why with `aops runs explain RUN`.'],
+  [exitCodes.runInterrupted]: [
+    'runs_interrupted',
+    'was interrupted',
+    'were interrupted',
+    'Resume a run by sending a message: `aops runs send RUN MESSAGE`.',
+  ],
   [exitCodes.runWaiting]: [
     'runs_waiting',
-    'waiting for a person',
+    'is waiting for a person',
+    'are waiting for a person',
     'Answer with `aops inbox` or `aops runs respond RUN`, then watch again.',
   ],
 };

@@ -2,21 +2,14 @@
 import { crypto } from '../../../base/crypto.ts';
 import { UsageError } from '../../../base/errors.ts';
 import { readBeforeWatching } from '../../../cli/following/outage.ts';
-import type { PositionFile } from '../../../cli/following/position-file.ts';
-import { resumeSource } from '../../../cli/following/resume-source.ts';
+import { openResumption, type Resumption } from '../../../cli/following/resumption.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import type { RunSelection } from '../../../watch/many/watch-runs.ts';
-import { positionOf } from '../../../watch/resume/starts.ts';
-import { decodeToken, type RunsPoint } from '../../../watch/resume/token.ts';
+import { positionOf } from '../../../watch/resume/start-position.ts';
+import { pointOf, type RunsPoint } from '../../../watch/resume/token.ts';
 import type { ReadingInput } from '../reading.ts';
 
-export interface ManyReading {
-  /** Where to begin; undefined to read all runs from their beginning. */
-  point: RunsPoint | undefined;
-  /** Remembers the position after an event that has left this process. */
-  positions?: PositionFile;
-  /** Ends an incomplete line before the first event. */
-  endsInsideLine?: true;
+export interface ManyReading extends Resumption<RunsPoint> {
   until: readonly string[];
 }
 
@@ -27,15 +20,9 @@ export async function openManyReading(context: Context, selection: RunSelection,
   const hasWindow = tail !== undefined || since !== undefined;
   if (resume === undefined) return { point: hasWindow ? await windowOf(context, selection, { tail, since }) : undefined, until };
   if (hasWindow) throw new UsageError('For several runs, --tail and --since cannot be combined with --resume.');
-  const source = await resumeSource(context, resume, { stream: 'runs', id: streamId(selection) });
-  const { positions, endsInsideLine, token } = source;
-  try {
-    const point = token === undefined ? undefined : pointFor(decodeToken(token), selection);
-    return { point, until, ...(positions && { positions }), ...(endsInsideLine && { endsInsideLine }) };
-  } catch (error) {
-    positions?.close();
-    throw error;
-  }
+  const stream = { stream: 'runs', id: streamId(selection) };
+  const decode = (token: string) => pointFor(pointOf(token, 'runs', 'a stream of runs'), selection);
+  return { ...(await openResumption(context, resume, stream, decode)), until };
 }
 
 /** The beginning of each run, with only its last messages. */
@@ -45,7 +32,7 @@ async function windowOf(
   window: { tail: number | undefined; since: number | undefined },
 ): Promise<RunsPoint> {
   if (selection.kind === 'filter')
-    throw new UsageError('--tail and --since need the names of the runs.', 'Name the runs, or leave the options out.');
+    throw new UsageError('--tail and --since require named runs.', 'Name the runs, or leave out these options.');
   return readBeforeWatching(context, async (reading) => {
     const client = await reading.client();
     const runs = new Map();

@@ -16,7 +16,7 @@ export const selectionFlags = {
   queue: text('QUEUE', 'Watch the runs for cases of this queue, by ID or name', { complete: 'queues' }),
   status: choice(runStatusFilters, 'Watch the runs with this status; needs_attention means waiting or failed', { metavar: 'STATUS' }),
   all: flag('Watch all runs of the team that have not ended'),
-  new: toggle('Whether runs that match later are watched too (default yes with these filters)'),
+  new: toggle('Whether runs that match later are watched too (default: yes with these filters)'),
 } as const;
 
 /** Options that select runs, so that none needs to be named. */

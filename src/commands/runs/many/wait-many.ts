@@ -13,7 +13,7 @@ import { EventSequence } from '../../../watch/envelope.ts';
 import type { RunEvent } from '../../../watch/events.ts';
 import { RunsWatch } from '../../../watch/many/watch-runs.ts';
 import type { WatchedRun } from '../../../watch/many/watched-run.ts';
-import { endsOf, RunLabels } from './names.ts';
+import { endsOf, RunLabels } from './labels.ts';
 import { countsInWords, endsError, type RunEnd } from './outcome.ts';
 
 /**

@@ -10,13 +10,13 @@ import { formatSize } from '../../../terminal/size.ts';
 import { PatchedFile, patchBytes, patchParts } from './run-changes.ts';
 
 /** The part of a file is shown up to this length, in characters. */
-const longestPart = 1024 * 1024;
+const maxPartLength = 1024 * 1024;
 /** Patches up to this many bytes are shown on a terminal. */
-const largestPatch = 64 * 1024 * 1024;
+const maxPatchBytes = 64 * 1024 * 1024;
 
 /** The changed files, with the patch if it is shown on a terminal. */
 export async function patchedFiles(context: Context, changes: RunChanges, withPatch: boolean): Promise<PatchedFile[]> {
-  const shows = withPatch && forPeople(context) && changes.patch_size <= largestPatch;
+  const shows = withPatch && forPeople(context) && changes.patch_size <= maxPatchBytes;
   const parts = shows ? patchParts(await patchText(context, changes)) : [];
   return changes.files.map((file, index) => new PatchedFile(file, parts[index]));
 }
@@ -60,6 +60,6 @@ function displayPart(file: PatchedFile): string {
   const part = abbreviateIds(file.patch ?? `diff --git ${file.path}\n`);
   const sizes = [file.size_before, file.size_after].map((size) => (size === null ? 'nothing' : formatSize(size)));
   const header = part.slice(0, Math.max(0, part.search(/^(?:GIT binary patch|---|@@) ?/m)) || part.length);
-  if (file.patch === undefined || part.length > longestPart) return `${header}Differs (${sizes.join(' to ')})\n`;
+  if (file.patch === undefined || part.length > maxPartLength) return `${header}Differs (${sizes.join(' to ')})\n`;
   return file.lines_added === null ? `${header}Binary file (${sizes.join(' to ')})\n` : part;
 }

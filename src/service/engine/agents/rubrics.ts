@@ -6,7 +6,7 @@ import { insertRubric, listRubrics, type RubricScope, updateRubricRow } from '..
 import type { Queries } from '../../store/database/database.ts';
 import type { RubricRow } from '../../store/database/schema.ts';
 
-/** The most rubrics that an agent, or a revision, can have. */
+/** Maximum number of rubrics that an agent, or a revision, can have. */
 export const maxRubrics = 100;
 
 export interface RubricDraft {

@@ -13,7 +13,7 @@ import { Gate } from './gate.ts';
 
 /** Milliseconds after which a hold ends unless it is extended. */
 const lease = 30_000;
-/** The most milliseconds for which runs are held up, because people are waiting for them. */
+/** Maximum time for which runs are held up, in milliseconds, because people are waiting for them. */
 const runsWait = 15_000;
 
 /** `everything`, or only `files` once the database and the files of active runs have been copied. */

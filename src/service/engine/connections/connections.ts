@@ -14,7 +14,7 @@ import type { HasClock, HasConnections, HasStore, HasWorker } from '../engine.ts
 import { recordEvents } from '../webhooks/events.ts';
 import { updatedEvent } from './events.ts';
 
-/** The most connections that a team can have. */
+/** Maximum number of connections that a team can have. */
 export const maxConnections = 200;
 
 export interface ConnectionFields {

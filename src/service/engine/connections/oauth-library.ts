@@ -4,7 +4,7 @@ import { withinTime } from '../../outbound/within-time.ts';
 import type { HasClock, HasConnections } from '../engine.ts';
 import { probeLimit } from './limits.ts';
 
-/** The most bytes that all responses of one use may have together. */
+/** Maximum size of all responses of one use together, in bytes. */
 const maxBytes = 1024 * 1024;
 
 export type OAuthLibrary = typeof import('@modelcontextprotocol/client');

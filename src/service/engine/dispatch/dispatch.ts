@@ -19,7 +19,7 @@ import { createRun } from '../runs/lifecycle.ts';
 import { caseEvent } from '../webhooks/case-events.ts';
 import { recordEvents } from '../webhooks/events.ts';
 
-/** The most runs that are started in one transaction. */
+/** Maximum number of runs that are started in one transaction. */
 const turnLength = 20;
 /** Milliseconds until an agent that could not be started (the plan is exhausted, it has no revision) is retried. */
 const retryAfter = 60_000;

@@ -1,9 +1,14 @@
 /** A kind of job, as the worker sees it. Each folder of the engine defines its own jobs next to the functions that run them. */
-import type { Store } from '../../store/database/database.ts';
+import type { Queries } from '../../store/database/database.ts';
 import type { Claimant, ClaimedJob } from '../../store/jobs/jobs.ts';
 
-/** Takes the next job of a kind as part of a transaction, or returns undefined if none can be claimed. */
-export type JobClaim = (store: Store, kind: string, claimant: Claimant) => Promise<ClaimedJob | undefined>;
+/** Takes the next job of a kind as part of a transaction, or returns undefined if none can be claimed. `run` gets what it returns. */
+export type JobClaim<in Parts = unknown> = (
+  parts: Parts,
+  trx: Queries,
+  kind: string,
+  claimant: Claimant,
+) => Promise<ClaimedJob | undefined>;
 
 /** A kind of job and how to run it, given the parts of the engine that it uses. */
 export interface Job<in Parts> {
@@ -13,7 +18,7 @@ export interface Job<in Parts> {
   /** Works on one claimed job and releases it. If it throws instead, the job is retried later. */
   readonly run: (parts: Parts, job: ClaimedJob, signal: AbortSignal) => Promise<void>;
   /** How the next job is taken. By default, it is the one that has been due for longest. */
-  readonly claim?: JobClaim;
+  readonly claim?: JobClaim<Parts>;
   /** Called when the subject of a job is stopped, also while no job is working on it. */
   readonly onStop?: (parts: Parts, subjectId: string) => void;
   /** Called at every start of the service, before any job is claimed. A recurring job makes itself due here. */

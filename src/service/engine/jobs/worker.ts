@@ -7,9 +7,10 @@ import { type Clock, steadyTime, systemClock } from '../../../base/clock.ts';
 import { deferred } from '../../../base/deferred.ts';
 import { hostTrouble } from '../../host-trouble.ts';
 import { errorFields, type Log } from '../../log.ts';
-import type { Store } from '../../store/database/database.ts';
+import type { Queries, Store } from '../../store/database/database.ts';
 import {
   type Claim,
+  type Claimant,
   type ClaimedJob,
   claimJob,
   firstDueTimes,
@@ -18,7 +19,7 @@ import {
   prolongLease,
   releaseJob,
 } from '../../store/jobs/jobs.ts';
-import type { Job, JobClaim } from './job.ts';
+import type { Job } from './job.ts';
 
 /** Why a sleep ends. One error is shared, because each abort would otherwise create its own. */
 const wakeReason = new Error('The worker was woken.');
@@ -47,9 +48,17 @@ export interface WorkerOptions {
 interface Slots {
   concurrency: number;
   run: (job: ClaimedJob, signal: AbortSignal) => Promise<void>;
-  claim: JobClaim;
+  claim: (trx: Queries, claimant: Claimant) => Promise<ClaimedJob | undefined>;
   onStop: (subjectId: string) => void;
   busyCount: number;
+}
+
+/** A kind with jobs that are due, or whose leases have ended (`hasAbandoned`). */
+interface DueKind {
+  kind: string;
+  slots: Slots;
+  now: number;
+  hasAbandoned: boolean;
 }
 
 /** Tables that, besides the time, decide whether a job may be claimed. */
@@ -99,11 +108,11 @@ export class Worker {
 
   /** Starts to claim and run jobs of these kinds. Call it once. */
   start<Parts>(jobs: readonly Job<Parts>[], parts: Parts): void {
-    for (const { kind, concurrency, run, claim = claimJob, onStop } of jobs) {
+    for (const { kind, concurrency, run, claim, onStop } of jobs) {
       this.#kinds.set(kind, {
         concurrency: typeof concurrency === 'number' ? concurrency : concurrency(parts),
         run: (job, signal) => run(parts, job, signal),
-        claim,
+        claim: (trx, claimant) => claim?.(parts, trx, kind, claimant) ?? claimJob(trx, kind, claimant),
         onStop: (subjectId) => onStop?.(parts, subjectId),
         busyCount: 0,
       });
@@ -189,30 +198,30 @@ export class Worker {
     const first = await firstDueTimes(store, [...this.#kinds.keys()]);
     const claimedJobs: ClaimedJob[] = [];
     let next = now + this.#lease / 3;
+    const dueKinds: DueKind[] = [];
+    for (const [kind, slots] of this.#kinds) {
+      const { queuedDueAt = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
+      const hasAbandoned = leaseEnd <= now;
+      if (hasAbandoned || queuedDueAt <= now) dueKinds.push({ kind, slots, now, hasAbandoned });
+      else next = Math.min(next, queuedDueAt);
+    }
     // All claims are one commit.
-    await store.atomically(async (unit) => {
-      for (const [kind, slots] of this.#kinds) {
-        const { queuedDueAt = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
-        const isDue = Math.min(queuedDueAt, leaseEnd) <= now;
-        next = Math.min(next, isDue ? await this.#claimAll(unit.store, { kind, slots, now }, claimedJobs) : queuedDueAt);
-      }
-    });
+    if (dueKinds.length > 0)
+      await store.transaction().execute(async (trx) => {
+        for (const due of dueKinds) next = Math.min(next, await this.#claimAll(trx, due, claimedJobs));
+      });
     for (const job of claimedJobs) this.#begin(job, now + this.#lease);
     this.#idleState = { version, until: next };
     return Math.max(0, next - clock.now());
   }
 
   /** Claims the due jobs of a kind, up to its concurrency. Returns when the next one is due. */
-  async #claimAll(
-    store: Store,
-    { kind, slots, now }: { kind: string; slots: Slots; now: number },
-    claimedJobs: ClaimedJob[],
-  ): Promise<number> {
+  async #claimAll(trx: Queries, { kind, slots, now, hasAbandoned }: DueKind, claimedJobs: ClaimedJob[]): Promise<number> {
     const { owner } = this.#options;
     for (let free = slots.concurrency - slots.busyCount; free > 0 && !this.#isClosing; free--) {
-      const job = await slots.claim(store, kind, { owner, now, lease: this.#lease });
+      const job = await slots.claim(trx, { owner, now, lease: this.#lease, hasAbandoned });
       // A job that is due but may not be claimed yet waits for another one to end, which wakes this loop.
-      if (job === undefined) return (await nextDueTime(store, kind, now)) ?? Number.POSITIVE_INFINITY;
+      if (job === undefined) return (await nextDueTime(trx, kind, now)) ?? Number.POSITIVE_INFINITY;
       claimedJobs.push(job);
     }
     // A kind at its limit is polled again when one of its jobs ends.

@@ -18,8 +18,8 @@ import { defineJob } from '../jobs/job.ts';
 import { recordPushes } from '../push/record.ts';
 import { recordRunEvents, reminderEvent } from '../webhooks/run-events.ts';
 
-/** The longest pause between two reminders, unless the first one comes later, in milliseconds. */
-const longestPause = 24 * 60 * 60 * 1_000;
+/** Maximum pause between two reminders, unless the first one comes later, in milliseconds. */
+const maxPause = 24 * 60 * 60 * 1_000;
 
 /** How many reminders one transaction records. */
 const maxReminders = 50;
@@ -30,7 +30,7 @@ const maxReminders = 50;
  * @param count the reminders so far
  */
 export const reminderPause = (remindAfter: number, count: number): number =>
-  Math.max(remindAfter, Math.min(remindAfter * 2 ** count, longestPause));
+  Math.max(remindAfter, Math.min(remindAfter * 2 ** count, maxPause));
 
 /** Plans the first reminder of a new request, within a transaction. */
 export async function planReminder(trx: Queries, teamId: string, request: { id: string }, now: number): Promise<void> {

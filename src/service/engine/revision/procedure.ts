@@ -1,5 +1,6 @@
 /** The procedure of a revision: which runtime executes it, and its text. */
 import { createHash } from 'node:crypto';
+import { BoundedCache } from '../../../base/bounded-cache.ts';
 import type { RevisionConfig } from '../../../interface/types.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
@@ -27,8 +28,22 @@ export function procedureOf(runtimes: ReadonlyMap<string, Runtime>, config: Revi
     );
   }
   const text = inputText(config.data.input);
+  const hash = createHash('sha256').update(text).digest('hex');
+  validate(runtime, text, hash);
+  return { runtime, text, hash };
+}
+
+/** How many valid procedures of each runtime are remembered. */
+const maxValid = 10_000;
+const validHashes = new WeakMap<Runtime, BoundedCache<true>>();
+
+/** Every start of a run needs its procedure to be valid, but a text that was valid remains so. */
+function validate(runtime: Runtime, text: string, hash: string): void {
+  const hashes = validHashes.get(runtime) ?? new BoundedCache<true>(maxValid);
+  validHashes.set(runtime, hashes);
+  if (hashes.get(hash) !== undefined) return;
   runtime.validate(text);
-  return { runtime, text, hash: createHash('sha256').update(text).digest('hex') };
+  hashes.set(hash, true);
 }
 
 /** The text of an input: the input itself, or the texts of its messages joined by line breaks. */

@@ -1,11 +1,11 @@
 /**
- * Evaluates runs: when a run has ended, a job judges it by the rubrics that exist at that time. If the run continues, its
+ * Evaluates runs: when a run has ended, it is judged by the rubrics that exist at that time. If the run continues, its
  * evaluation is withdrawn, and the run is judged again when it next ends.
  */
-import { evaluate } from '../../evaluation/evaluate.ts';
-import { readFacts } from '../../evaluation/facts.ts';
-import { beginEvaluation, reopenEvaluation, saveEvaluation } from '../../store/agents/evaluations.ts';
-import { listRubrics } from '../../store/agents/rubrics.ts';
+import { type Evaluation, evaluate } from '../../evaluation/evaluate.ts';
+import { readFacts, readPlatformFacts } from '../../evaluation/facts.ts';
+import { beginEvaluation, putEvaluation, reopenEvaluation, saveEvaluation } from '../../store/agents/evaluations.ts';
+import { hasRubrics, listRubrics } from '../../store/agents/rubrics.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { JobRow, RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
@@ -15,12 +15,24 @@ import { runById } from '../../store/runs/runs.ts';
 import type { HasClock, HasSandboxes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
-/** Queues the evaluation of a run, in the transaction in which the run ends. Wake the worker after the commit. */
+/**
+ * Evaluates a run in the transaction in which it ends. If it has rubrics of its own, which can be about files, a job evaluates it
+ * afterwards. Wake the worker after the commit.
+ */
 export async function planEvaluation(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   const now = engine.clock.now();
+  if (!(await hasRubrics(trx, run))) {
+    const evaluation = await evaluate([], await readPlatformFacts(trx, run));
+    return putEvaluation(trx, { run_id: run.id, ...columnsOf(evaluation), updated_at: isoTime(now) });
+  }
   await beginEvaluation(trx, run.id, isoTime(now));
   await enqueueJob(trx, { kind: jobKinds.evaluate, subjectId: run.id, dueAt: now });
 }
+
+const columnsOf = ({ status, passed, total, counts, comment, results }: Evaluation) => ({
+  ...{ status, passed, total, ...counts, issues: total - passed, comment },
+  results: JSON.stringify(results),
+});
 
 /** Withdraws the evaluation of a run, in the transaction in which the run continues. */
 export async function withdrawEvaluation(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
@@ -37,22 +49,11 @@ async function evaluateRun(engine: HasStore & HasClock & HasSandboxes, job: JobR
   if (run === undefined) return void (await releaseJob(store, job, { status: 'done' }));
   const scopes = ['', run.build_id].map((buildId) => listRubrics(store, { agentId: run.agent_id, buildId }));
   const rubrics = (await Promise.all(scopes)).flat();
-  const { status, passed, total, counts, comment, results } = await evaluate(rubrics, await readFacts(store, sandboxes, run));
+  const evaluation = await evaluate(rubrics, await readFacts(store, sandboxes, run));
   await store.transaction().execute(async (trx) => {
     // The job was revoked if the run has continued in the meantime.
     if (!(await holdsJob(trx, job))) return;
-    const issues = total - passed;
-    const figures = {
-      status,
-      passed,
-      total,
-      ...counts,
-      issues,
-      comment,
-      results: JSON.stringify(results),
-      updated_at: isoTime(clock.now()),
-    };
-    await saveEvaluation(trx, run.id, figures);
+    await saveEvaluation(trx, run.id, { ...columnsOf(evaluation), updated_at: isoTime(clock.now()) });
     await releaseJob(trx, job, { status: 'done' });
   });
 }

@@ -70,7 +70,7 @@ export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, st
     run_number: number,
     title,
     title_folded: title.toLowerCase(),
-    status: 'not_started',
+    status: 'pending',
     source: start.source,
     sandbox_id: sandboxId,
     runtime: procedure.runtime.name,
@@ -91,14 +91,8 @@ export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, st
     const messages = await appendMessages(trx, run.id, [postedMessage(run, message, now)]);
     await recordRunEvents(engine.clock, trx, run, messageEvents(trx, run, messages));
   }
-  return admitRun(engine, trx, run);
-}
-
-/** Queues a run, so that it starts as soon as a worker has capacity. */
-export async function admitRun(engine: HasClock, trx: Queries, run: RunRow): Promise<RunRow> {
-  const now = engine.clock.now();
-  await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now, lane: run.team_id });
-  return (await changeRun(trx, run.id, ['not_started'], { status: 'pending', updated_at: isoTime(now) })) ?? run;
+  await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: engine.clock.now(), lane: run.team_id });
+  return run;
 }
 
 /**

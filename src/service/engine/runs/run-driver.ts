@@ -2,11 +2,14 @@
 import { hostTrouble } from '../../host-trouble.ts';
 import { errorFields } from '../../log.ts';
 import type { Outcome } from '../../runtimes/runtime.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { procedureText } from '../../store/agents/builds.ts';
+import type { Queries } from '../../store/database/database.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { type ClaimedJob, holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
+import { executedRun } from '../../store/runs/held-runs.ts';
 import { claimRunJob } from '../../store/runs/run-queue.ts';
 import { changeRun, isTerminal, runById } from '../../store/runs/runs.ts';
 import { reviveSandbox } from '../../store/runs/sandboxes.ts';
@@ -22,13 +25,37 @@ import { prepareRepository } from './workspace-repository.ts';
 /** The parts of the engine that are needed to execute a run. */
 type DriverEngine = SessionEngine & HasSandboxes & HasRepositories & HasRuntimes;
 
-/** Takes the next run, which is `starting` from then on. */
-const claimRun: JobClaim = async (store, kind, claimant) => {
-  const job = await claimRunJob(store, kind, claimant);
-  const run = job && (await changeRun(store, job.subject_id, ['pending'], { status: 'starting', updated_at: isoTime(claimant.now) }));
-  if (run !== undefined) await reviveSandbox(store, run.sandbox_id);
+/** A claimed run whose folder exists already. */
+type RunClaim = ClaimedJob & { readonly sandbox?: Sandbox };
+
+/**
+ * Takes the next run. It is `running` from then on, because the files of a run that has started can be listed: if its folder cannot
+ * be created in passing, it is `starting` until the driver has done it.
+ */
+const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Promise<RunClaim | undefined> => {
+  const job = await claimRunJob(trx, kind, claimant);
+  if (job === undefined) return undefined;
+  const run = await runById(trx, job.subject_id);
+  if (run?.status !== 'pending') return job;
+  if (run.started_at !== null) await reviveSandbox(trx, run.sandbox_id);
+  const sandbox = job.wasInterrupted ? undefined : engine.sandboxes.createNow(run.sandbox_id);
+  if (sandbox !== undefined) {
+    // Wakes the worker before the commit, but it is the worker that executes this, and it polls afterwards.
+    if (await begin(engine, trx, run)) engine.worker.wake();
+    return { ...job, sandbox };
+  }
+  await changeRun(trx, run.id, ['pending'], { status: 'starting', updated_at: isoTime(claimant.now) });
   return job;
 };
+
+/** Changes the status of a run to `running`. If it returns true, wake the worker after the commit. */
+async function begin(engine: HasClock, trx: Queries, run: RunRow): Promise<boolean> {
+  const now = isoTime(engine.clock.now());
+  const changes = { status: 'running' as const, started_at: run.started_at ?? now, updated_at: now };
+  const changedRun = await changeRun(trx, run.id, [run.status], changes);
+  if (run.started_at !== null || changedRun === undefined) return false;
+  return recordRunEvents(engine.clock, trx, changedRun, [runEvent(trx, 'run.started', changedRun)]);
+}
 
 /** Advances a run as far as it can go. Throws only errors that are not the run's own failure. */
 export const runJob = defineJob<DriverEngine & HasRunConcurrency>({
@@ -39,7 +66,7 @@ export const runJob = defineJob<DriverEngine & HasRunConcurrency>({
   onStop: releaseProcesses,
 });
 
-async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+async function driveRun(engine: DriverEngine, job: RunClaim, signal: AbortSignal): Promise<void> {
   try {
     const session = await openSession(engine, job, signal);
     if (session === undefined) return;
@@ -60,54 +87,44 @@ function releaseProcesses({ runtimes }: HasRuntimes, runId: string): void {
 }
 
 /** Prepares everything that the runtime needs. Returns undefined if there is nothing to execute. */
-async function openSession(engine: SessionEngine & HasSandboxes, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {
-  const startingRun = await runById(engine.store, job.subject_id);
+async function openSession(engine: DriverEngine, job: RunClaim, signal: AbortSignal): Promise<RunSession | undefined> {
+  const claimedRun = await executedRun(engine.store, job);
   // Created before the run is `running`: the files of a run that has started can be listed.
-  const createdSandbox = isExecutable(startingRun) ? await engine.sandboxes.create(startingRun.sandbox_id) : undefined;
-  const entry = await enter(engine, job);
-  if (entry === undefined) return undefined;
-  const { run: running, interruptions } = entry;
-  const sandbox = createdSandbox ?? (await engine.sandboxes.create(running.sandbox_id));
-  const agent = await engine.store.selectFrom('agents').select('name').where('id', '=', running.agent_id).executeTakeFirstOrThrow();
-  const procedure = await procedureText(engine.store, running.procedure_hash);
-  const session = new RunSession({ engine, claim: job, run: running, agentName: agent.name, procedure, sandbox, interruptions, signal });
+  const createdSandbox = isExecutable(claimedRun) ? (job.sandbox ?? (await engine.sandboxes.create(claimedRun.sandbox_id))) : undefined;
+  const isEntered = claimedRun?.status === 'running' && !job.wasInterrupted;
+  const interruptions = isEntered ? 0 : await enter(engine, job);
+  if (interruptions === undefined) return undefined;
+  const run = isEntered ? claimedRun : await executedRun(engine.store, job);
+  if (run === undefined) return undefined;
+  const sandbox = createdSandbox ?? (await engine.sandboxes.create(run.sandbox_id));
+  const procedure = await procedureText(engine.store, run.procedure_hash);
+  const session = new RunSession({ engine, claim: job, run, procedure, sandbox, interruptions, signal });
   await session.load();
   return session;
 }
 
-type ExecutableRun = RunRow & { status: 'not_started' | 'pending' | 'starting' | 'running' };
+type ExecutableStatus = 'not_started' | 'pending' | 'starting' | 'running';
 
-const isExecutable = (run: RunRow | undefined): run is ExecutableRun =>
+const isExecutable = <Run extends RunRow>(run: Run | undefined): run is Run & { status: ExecutableStatus } =>
   run !== undefined && !isTerminal(run.status) && run.status !== 'waiting';
 
-interface RunEntry {
-  run: RunRow;
-  /** How often the run has been interrupted since it last made progress. */
-  interruptions: number;
-}
-
-/** Changes the status of a run to `running`. Returns undefined, with the job released, if there is nothing to execute. */
-async function enter(engine: HasStore & HasClock & HasWorker, job: ClaimedJob): Promise<RunEntry | undefined> {
+/**
+ * Changes the status of a run to `running`. Returns how often the run has been interrupted since it last made progress, or undefined,
+ * with the job released, if there is nothing to execute.
+ */
+async function enter(engine: HasStore & HasClock & HasWorker, job: ClaimedJob): Promise<number | undefined> {
   let shouldWake = false;
-  const entry = await engine.store.transaction().execute(async (trx) => {
+  const interruptions = await engine.store.transaction().execute(async (trx) => {
     const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
     if (!isExecutable(run)) {
       await releaseJob(trx, job, { status: run?.status === 'waiting' ? 'parked' : 'done' });
       return undefined;
     }
-    const now = isoTime(engine.clock.now());
-    const isStart = run.started_at === null;
-    const changedRun = await changeRun(trx, run.id, ['pending', 'starting'], {
-      status: 'running',
-      started_at: isStart ? now : run.started_at,
-      updated_at: now,
-    });
-    if (isStart && changedRun !== undefined)
-      shouldWake = await recordRunEvents(engine.clock, trx, changedRun, [runEvent(trx, 'run.started', changedRun)]);
-    return { run: changedRun ?? run, interruptions: await countInterruptions(trx, job, run) };
+    if (run.status === 'pending' || run.status === 'starting') shouldWake = await begin(engine, trx, run);
+    return countInterruptions(trx, job, run);
   });
   if (shouldWake) engine.worker.wake();
-  return entry;
+  return interruptions;
 }
 
 async function advance(
@@ -116,11 +133,10 @@ async function advance(
   job: ClaimedJob,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const run = await runById(engine.store, job.subject_id);
-  const runtime = engine.runtimes.get(run?.runtime ?? '');
-  if (runtime === undefined) return { status: 'failed', error: `The runtime "${run?.runtime}" is not available in this service.` };
+  const runtime = engine.runtimes.get(session.runtime);
+  if (runtime === undefined) return { status: 'failed', error: `The runtime "${session.runtime}" is not available in this service.` };
   try {
-    await unlessAborted(prepareRepository(engine, session), signal);
+    if (session.hasRepository) await unlessAborted(prepareRepository(engine, session), signal);
     return await unlessAborted(runtime.advance(session), signal);
   } catch (error) {
     if (error instanceof RunLostError || signal.aborted || hostTrouble(error) !== undefined) throw error;

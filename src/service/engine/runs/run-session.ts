@@ -3,7 +3,6 @@
  * one transaction, which first makes sure that this execution still owns the run.
  */
 import { createRedactor, noRedaction } from '../../../base/redaction.ts';
-import { newId } from '../../ids.ts';
 import type {
   AgentSession,
   CaseAction,
@@ -11,6 +10,7 @@ import type {
   MemoryWrite,
   Outcome,
   RunCase,
+  RunEnd,
   RunHost,
   RuntimeEvent,
 } from '../../runtimes/runtime.ts';
@@ -19,19 +19,21 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { HumanRequestRow, RunRow, RunsTable } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import { type Claim, holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
+import { type Claim, releaseJob } from '../../store/jobs/jobs.ts';
 import { findAgentSession, storeAgentSession } from '../../store/runs/agent-sessions.ts';
-import { insertHumanRequest, turnAnswers } from '../../store/runs/human-requests.ts';
+import { type ExecutedRun, type HeldRun, heldRun } from '../../store/runs/held-runs.ts';
+import { turnAnswers } from '../../store/runs/human-requests.ts';
 import { completedSteps, recordStep } from '../../store/runs/journal.ts';
 import { appendMessages, postedTexts } from '../../store/runs/messages.ts';
-import { changeRun, runById } from '../../store/runs/runs.ts';
+import { changeRun } from '../../store/runs/runs.ts';
 import { carryOut, caseOfRun } from '../cases/run-actions.ts';
-import { caseRunAsked, caseRunEnded } from '../cases/run-end.ts';
+import { type CaseEnd, caseRunAsked, caseRunEnded } from '../cases/run-end.ts';
 import { runConnections } from '../connections/run-connections.ts';
 import type { ConnectionUser } from '../connections/use.ts';
 import type { HasBackups, HasFiles, HasRunPolicy } from '../engine.ts';
 import { recordPushes } from '../push/record.ts';
 import { planReminder } from '../requests/reminders.ts';
+import { storeRequest } from '../requests/store-request.ts';
 import { readMemory, remember } from '../revision/memory.ts';
 import { agentSecrets } from '../revision/secrets.ts';
 import type { NewEvent } from '../webhooks/events.ts';
@@ -53,14 +55,15 @@ export class RunLostError extends Error {
 /** Statuses in which a driver may write. */
 const writableStatuses = ['pending', 'starting', 'running'] as const;
 
+type RunChanges = Partial<Pick<RunsTable, 'exec_level' | 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>>;
+
 /** The parts of the engine that an execution uses. */
 export type SessionEngine = ConnectionUser & HasFiles & HasRunPolicy & HasBackups;
 
 export interface SessionParts {
   engine: SessionEngine;
   claim: Claim;
-  run: RunRow;
-  agentName: string;
+  run: ExecutedRun;
   procedure: string;
   sandbox: Sandbox;
   interruptions: number;
@@ -85,13 +88,17 @@ export class RunSession implements RunHost {
   readonly #answers = new Map<string, HumanAnswer>();
   readonly #engine: SessionEngine;
   readonly #claim: Claim;
-  readonly #row: RunRow;
+  readonly #row: ExecutedRun;
+  /** The run as the transaction in progress has found it. */
+  #held: HeldRun;
   #execLevel: RunRow['exec_level'];
   #memory: Map<string, string> | undefined;
   /** Number of the last message that the runtime can see. */
   #lastSeenSeq = 0;
   readonly #secrets = new Map<string, string>();
   #redactor = noRedaction;
+  /** Whether the end of the run was recorded together with a step. */
+  #hasEnded = false;
   /** Whether the worker has to be woken after the commit, because there are webhooks to deliver or cases to dispatch. */
   #shouldWake = false;
 
@@ -99,8 +106,9 @@ export class RunSession implements RunHost {
     this.#engine = parts.engine;
     this.#claim = parts.claim;
     this.#row = parts.run;
+    this.#held = parts.run;
     this.#execLevel = parts.run.exec_level;
-    this.run = { id: parts.run.id, teamId: parts.run.team_id, number: parts.run.run_number, agentName: parts.agentName };
+    this.run = { id: parts.run.id, teamId: parts.run.team_id, number: parts.run.run_number, agentName: parts.run.agent_name };
     this.procedure = parts.procedure;
     this.sandbox = parts.sandbox;
     this.interruptions = parts.interruptions;
@@ -118,13 +126,24 @@ export class RunSession implements RunHost {
     this.signal = parts.signal;
   }
 
+  /** The name of the runtime that executes the run. */
+  get runtime(): string {
+    return this.#row.runtime;
+  }
+
+  /** Whether the sandbox contains, or is to contain, a repository. */
+  get hasRepository(): boolean {
+    return Boolean(this.#row.has_repository);
+  }
+
   /** Reads what earlier executions wrote. */
   async load(): Promise<void> {
     const { store } = this.#engine;
-    for (const [step, result] of await completedSteps(store, this.#row.id, this.#row.turn)) this.journal.set(step, result);
-    for (const [step, answer] of await turnAnswers(store, this.#row.id, this.#row.turn)) this.#answers.set(step, answer);
+    const { id, turn, has_steps, has_requests, has_session } = this.#row;
+    if (has_steps) for (const [step, result] of await completedSteps(store, id, turn)) this.journal.set(step, result);
+    if (has_requests) for (const [step, answer] of await turnAnswers(store, id, turn)) this.#answers.set(step, answer);
     this.case = await caseOfRun(store, this.#row);
-    this.agentSession = await findAgentSession(store, this.#row.id);
+    if (has_session) this.agentSession = await findAgentSession(store, id);
     await this.#readMessages(store);
   }
 
@@ -141,14 +160,19 @@ export class RunSession implements RunHost {
     return this.#memory;
   }
 
-  async commit(step: string, rawResult: unknown, events: RuntimeEvent[] = [], memory?: MemoryWrite): Promise<void> {
+  async commit(step: string, rawResult: unknown, events: RuntimeEvent[] = [], memory?: MemoryWrite, end?: RunEnd): Promise<void> {
     const { id: runId, turn } = this.#row;
     const result = this.#redactor.value(rawResult);
     let newContent: string | undefined;
     await this.#record(events, async (trx, now) => {
       await recordStep(trx, { runId, turn, step }, result, now);
       if (memory !== undefined) newContent = await remember(trx, this.#row, memory, now);
+      if (end === undefined) return;
+      // The runtime has seen everything that was sent before its last step was recorded.
+      await this.#readMessages(trx);
+      await this.#finishIn(trx, this.#redactor.value(end), now);
     });
+    this.#hasEnded = end !== undefined;
     if (memory !== undefined && newContent !== undefined) this.#memory?.set(memory.path, newContent);
     // The value as it will be read after a restart, so that both cases behave alike.
     if (!this.journal.has(step)) this.journal.set(step, JSON.parse(JSON.stringify(result ?? null)));
@@ -187,34 +211,37 @@ export class RunSession implements RunHost {
     return result;
   }
 
-  /** Records how the execution ended, and releases the job. */
+  /** Records how the execution ended, and releases the job. If the end was recorded with the last step, nothing is left to do. */
   async finish(rawOutcome: Outcome): Promise<void> {
+    if (this.#hasEnded) return;
     const outcome = this.#redactor.value(rawOutcome);
-    await this.#write(async (trx, now) => {
-      const doneState = { status: 'done' as const };
-      switch (outcome.status) {
-        case 'completed':
-          if (await this.#hasUnseenMessage(trx)) return this.#beginNextTurn(trx, now);
-          await this.#recordEnd(trx, 'run.completed', await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now }));
-          await caseRunEnded(this.#engine, trx, this.#row, { outcome: 'completed' });
-          await planEvaluation(this.#engine, trx, this.#row);
-          return void (await releaseJob(trx, this.#claim, doneState));
-        case 'failed':
-          await this.#recordEnd(
-            trx,
-            'run.failed',
-            await this.#change(trx, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now }),
-          );
-          await caseRunEnded(this.#engine, trx, this.#row, { outcome: 'failed', reason: outcome.error });
-          await planEvaluation(this.#engine, trx, this.#row);
-          return void (await releaseJob(trx, this.#claim, doneState));
-        case 'waiting':
-          await this.#pause(trx, await this.#ask(trx, outcome, now), now);
-          return void (await releaseJob(trx, this.#claim, { status: 'parked' }));
-        case 'sleeping':
-          return void (await releaseJob(trx, this.#claim, { status: 'queued', dueAt: outcome.until }));
+    await this.#write((trx, now) => this.#finishIn(trx, outcome, now));
+  }
+
+  async #finishIn(trx: Queries, outcome: Outcome, now: string): Promise<void> {
+    switch (outcome.status) {
+      case 'completed':
+        if (this.#hasUnseenMessage()) return this.#beginNextTurn(trx, now);
+        return this.#end(trx, 'run.completed', { status: 'completed', completed_at: now, updated_at: now }, { outcome: 'completed' });
+      case 'failed': {
+        const { error } = outcome;
+        const changes = { status: 'failed' as const, error, completed_at: now, updated_at: now };
+        return this.#end(trx, 'run.failed', changes, { outcome: 'failed', reason: error });
       }
-    });
+      case 'waiting':
+        await this.#pause(trx, await storeRequest(trx, this.#row, outcome, now), now);
+        return void (await releaseJob(trx, this.#claim, { status: 'parked' }));
+      case 'sleeping':
+        return void (await releaseJob(trx, this.#claim, { status: 'queued', dueAt: outcome.until }));
+    }
+  }
+
+  async #end(trx: Queries, kind: 'run.completed' | 'run.failed', changes: RunChanges, end: CaseEnd): Promise<void> {
+    const run = await this.#change(trx, changes);
+    await this.#outbox(trx, run, [runEvent(trx, kind, run)]);
+    await caseRunEnded(this.#engine, trx, this.#row, end);
+    await planEvaluation(this.#engine, trx, run);
+    await releaseJob(trx, this.#claim, { status: 'done' });
   }
 
   /** The weakest level counts. Recorded before the program starts, so that it is never overstated. */
@@ -232,43 +259,19 @@ export class RunSession implements RunHost {
     await caseRunAsked(this.#engine, trx, run, request);
   }
 
-  #recordEnd(trx: Queries, kind: 'run.completed' | 'run.failed', run: RunRow): Promise<void> {
-    return this.#outbox(trx, run, [runEvent(trx, kind, run)]);
-  }
-
   /** Records events for webhooks, in the transaction of the change that they report. */
   async #outbox(trx: Queries, run: RunRow, events: NewEvent[]): Promise<void> {
     if (events.length > 0 && (await recordRunEvents(this.#engine.clock, trx, run, events))) this.#shouldWake = true;
   }
 
   /** Whether a message came too late for this turn; it counts as sent after it. */
-  async #hasUnseenMessage(trx: Queries): Promise<boolean> {
-    return (await postedTexts(trx, this.#row.id, this.#lastSeenSeq)).length > 0;
+  #hasUnseenMessage(): boolean {
+    return (this.#held.last_posted ?? 0) > this.#lastSeenSeq;
   }
 
   async #beginNextTurn(trx: Queries, now: string): Promise<void> {
     await this.#change(trx, { status: 'pending', turn: this.#row.turn + 1, resume_count: this.#row.resume_count + 1, updated_at: now });
     await releaseJob(trx, this.#claim, { status: 'queued', dueAt: this.#engine.clock.now() });
-  }
-
-  async #ask(trx: Queries, { step, request }: Extract<Outcome, { status: 'waiting' }>, now: string): Promise<HumanRequestRow> {
-    return insertHumanRequest(trx, {
-      id: newId(),
-      run_id: this.#row.id,
-      turn: this.#row.turn,
-      step,
-      type: request.type,
-      title: request.title,
-      description: request.description ?? null,
-      questions: request.questions === undefined ? null : JSON.stringify(request.questions),
-      status: 'pending',
-      answer: null,
-      response: null,
-      responded_at: null,
-      remind_at: null,
-      reminded_at: null,
-      created_at: now,
-    });
   }
 
   async #record(rawEvents: RuntimeEvent[], alsoWrite: (trx: Queries, now: string) => Promise<void>): Promise<void> {
@@ -306,22 +309,22 @@ export class RunSession implements RunHost {
 
   async #writeNow(change: (trx: Queries, now: string) => Promise<void>): Promise<void> {
     await this.#engine.store.transaction().execute(async (trx) => {
-      const run = (await holdsJob(trx, this.#claim)) ? await runById(trx, this.#row.id) : undefined;
+      const run = await heldRun(trx, this.#claim);
       if (run === undefined || !(writableStatuses as readonly string[]).includes(run.status)) throw new RunLostError();
+      this.#held = run;
       await change(trx, isoTime(this.#engine.clock.now()));
     });
   }
 
-  async #change(
-    trx: Queries,
-    changes: Partial<Pick<RunsTable, 'exec_level' | 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>>,
-  ): Promise<RunRow> {
-    const run = await changeRun(trx, this.#row.id, writableStatuses, changes);
+  async #change(trx: Queries, changes: RunChanges): Promise<RunRow> {
+    const run = await changeRun(trx, this.#row.id, [this.#held.status], changes);
     if (run === undefined) throw new RunLostError();
+    if (changes.status !== undefined) this.#held = { ...this.#held, status: changes.status };
     return run;
   }
 
   async #readMessages(db: Queries): Promise<void> {
+    if (!this.#hasUnseenMessage()) return;
     for (const { seq, text } of await postedTexts(db, this.#row.id, this.#lastSeenSeq)) {
       this.userMessages.push(text);
       this.#lastSeenSeq = seq;

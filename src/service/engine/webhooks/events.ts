@@ -13,7 +13,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { nudgeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { insertDeliveries, insertEvent } from '../../store/webhooks/deliveries.ts';
-import { listWebhookRows } from '../../store/webhooks/webhooks.ts';
+import { recipientRows } from '../../store/webhooks/webhooks.ts';
 
 /** An event before it has an ID. */
 export interface NewEvent {
@@ -42,7 +42,7 @@ interface Recipient {
  */
 export async function recordEvents(clock: Clock, trx: Queries, source: EventSource, events: readonly NewEvent[]): Promise<boolean> {
   const now = clock.now();
-  const subscriptions = (await listWebhookRows(trx, source.teamId)).filter((row) => row.enabled === 1);
+  const subscriptions = (await recipientRows(trx, { teamId: source.teamId })).filter((row) => row.enabled === 1);
   const endpoints = new Map<string, number>();
   for (const event of events) {
     const recipients = recipientsOf(event.kind, source, subscriptions, now);

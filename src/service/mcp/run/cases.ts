@@ -8,8 +8,8 @@ import { readUntil } from '../../runtimes/postponement.ts';
 import type { RunCase } from '../../runtimes/runtime.ts';
 import { change, defineRunTool, quoted, read } from './tool.ts';
 
-const longestReason = 10_000;
-const reason = (description: string) => Type.String({ minLength: 1, maxLength: longestReason, description });
+const maxReasonLength = 10_000;
+const reason = (description: string) => Type.String({ minLength: 1, maxLength: maxReasonLength, description });
 
 /** The words of a reason at the end of a notice. */
 const because = (text: string | undefined): string => (text === undefined ? '.' : `: ${quoted(text)}`);

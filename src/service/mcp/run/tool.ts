@@ -25,10 +25,10 @@ export const defineRunTool = <const Input extends TObject>(tool: RunTool<Input>)
 
 /** How many changes the agent of a run can make in a turn: as many as a procedure has steps. */
 export const maxChanges = 1_000;
-const longestQuote = 200;
+const maxQuoteLength = 200;
 
 /** A text of the agent in a notice. */
-export const onOneLine = (text: string): string => shorten(text.replaceAll(/\s+/g, ' ').trim(), longestQuote);
+export const onOneLine = (text: string): string => shorten(text.replaceAll(/\s+/g, ' ').trim(), maxQuoteLength);
 
 /** A name or title in a notice. */
 export const quoted = (text: string): string => `"${onOneLine(text)}"`;

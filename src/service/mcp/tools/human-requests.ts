@@ -1,6 +1,7 @@
-/** Tools for human requests. Answering is destructive: what a run does after an approval cannot be undone. */
+/** Tools for human requests. No caller of the endpoint can answer one: a model is not the person whose decision a run waits for. */
 import Type from 'typebox';
 import { Closed, Uuid } from '../../../interface/schemas/common.ts';
+import { ServiceError } from '../../errors.ts';
 import { defineTool } from '../tool.ts';
 import { describeList, describeRequest } from '../words.ts';
 import { page, runId } from './arguments.ts';
@@ -23,27 +24,19 @@ export const humanRequestTools = [
   }),
   defineTool({
     name: 'respond_to_human_request',
-    title: 'Answer a human request',
+    title: 'Let the user answer a human request',
     description:
-      'Answers the human request that a run waits for, on behalf of a person who has decided. Pass approved for an approval, and answers for questions. A request can be answered once: a second answer is refused.',
+      'Lets the user answer the human request that a run waits for. Only a person can decide, so this works only if the client can show the user a form; otherwise it is refused and says where the user can answer. Nothing that you pass is the answer.',
     operation: 'respondToHumanRequest',
     input: Closed({
       run_id: runId,
       request_id: Type.String({ ...Uuid, description: 'ID of the human request, from get_run' }),
-      approved: Type.Optional(Type.Boolean({ description: 'For an approval: whether the person approves' })),
-      reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000, description: 'With approved: false, why it is denied' })),
-      answers: Type.Optional(
-        Type.Record(Type.String(), Type.String(), {
-          description: 'For questions: the text of each question and its answer; several chosen options are joined with commas',
-        }),
-      ),
     }),
     readOnly: false,
     destructive: true,
-    async run({ call }, { run_id, request_id, ...body }) {
-      const answer = await call('respondToHumanRequest', { params: { run_id, request_id }, body });
-      const { title, response } = answer.human_request;
-      return { structured: answer, text: `Answered "${title}": ${response ?? ''}. Follow the run with wait_for_run.` };
+    // The endpoint cannot show a person the request. `aops mcp serve` does, and sends their answer to the operation of the interface.
+    run: async () => {
+      throw new ServiceError(403, 'person_required', 'Only a person can answer a human request, and this endpoint cannot ask one.');
     },
   }),
 ];

@@ -7,26 +7,26 @@ import { defineTool, type ToolCall } from '../tool.ts';
 import { describeRun } from '../words.ts';
 import { runId } from './arguments.ts';
 
-const longestSeconds = 25;
+const maxSeconds = 25;
 /** The interval between two polls of the run in milliseconds: short at first, for quick runs. */
 const firstPause = 50;
-const longestPause = 1_000;
+const maxPause = 1_000;
 
 const endStatuses: readonly string[] = ['completed', 'failed', 'interrupted', 'waiting'];
 
 export const waitForRun = defineTool({
   name: 'wait_for_run',
   title: 'Wait for a run',
-  description: `Waits until a run has ended or waits for a person, at most ${longestSeconds} seconds, and returns it like get_run. When still_running is true, call it again.`,
+  description: `Waits until a run has ended or waits for a person, at most ${maxSeconds} seconds, and returns it like get_run. When still_running is true, call it again.`,
   operation: 'getRun',
   input: Closed({
     run_id: runId,
     timeout_seconds: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: longestSeconds, description: `How long to wait (default ${longestSeconds})` }),
+      Type.Integer({ minimum: 0, maximum: maxSeconds, description: `How long to wait (default ${maxSeconds})` }),
     ),
   }),
   readOnly: true,
-  async run(call, { run_id, timeout_seconds: seconds = longestSeconds }) {
+  async run(call, { run_id, timeout_seconds: seconds = maxSeconds }) {
     const answer = await settledRun(call, run_id, steadyTime(call.clock) + seconds * 1_000);
     const still_running = !endStatuses.includes(answer.run.status);
     const text = describeRun(answer.run, answer.pending_human_request);
@@ -40,7 +40,7 @@ export const waitForRun = defineTool({
 /** The run when it has settled, or its state at `until`, a steady time. */
 async function settledRun({ call, clock, signal, report }: ToolCall, run_id: string, until: number): Promise<Response<'getRun'>> {
   let lastReport = '';
-  for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+  for (let pause = firstPause; ; pause = Math.min(2 * pause, maxPause)) {
     const answer = await call('getRun', { params: { run_id } });
     const remaining = until - steadyTime(clock);
     if (endStatuses.includes(answer.run.status) || remaining <= 0 || signal.aborted) return answer;

@@ -1,6 +1,7 @@
 /** One agent: its revisions, and what each of them changed. */
 import { diffBlock } from './diff.js';
 import { el, fill, icon, reconcile, setText } from './dom.js';
+import { filtersIn } from './filters.js';
 import { unifiedDiff } from './line-diff.js';
 import { missingIf } from './missing.js';
 import { listAll } from './paging.js';
@@ -15,6 +16,8 @@ export class AgentView {
   #app;
   #id;
   #revisionId;
+  /** The revision to compare with; empty for the one before. */
+  #comparedId = filtersIn(location.hash).get('compare') ?? '';
   #name = el('h1', { tabindex: -1 }, 'Agent');
   #facts = el('p', { class: 'facts' });
   #list = el('ul', { class: 'runs', 'aria-label': 'Revisions' });
@@ -85,12 +88,20 @@ export class AgentView {
       else link.removeAttribute('aria-current');
     }
     if (shown === undefined) return fill(this.#place, el('p', { class: 'empty' }, 'This agent has no revisions yet.'));
-    const parent = builds.find(({ id }) => id === shown.parent_build_id) ?? sorted[sorted.indexOf(shown) + 1];
+    const parent =
+      builds.find(({ id }) => id === this.#comparedId) ??
+      builds.find(({ id }) => id === shown.parent_build_id) ??
+      sorted[sorted.indexOf(shown) + 1];
+    const isMissing = this.#comparedId !== '' && parent?.id !== this.#comparedId;
     const signature = JSON.stringify([shown, parent]);
     // Nothing flickers, and no selection is lost.
     if (signature === this.#shownSignature) return;
     this.#shownSignature = signature;
-    fill(this.#place, ...revisionParts(shown, parent));
+    fill(
+      this.#place,
+      isMissing ? el('p', { class: 'problem' }, 'The revision to compare with was not found.') : null,
+      ...revisionParts(shown, parent),
+    );
   }
 }
 

@@ -224,10 +224,11 @@ class TeamPage {
   }
 }
 
-/** The parts of an address such as `#/runs/ID/files`. @param {string} hash */
+/** The parts of an address such as `#/runs/ID/files`, without its filters. @param {string} hash */
 const partsOf = (hash) =>
   hash
     .replace(/^#?\/?/, '')
+    .replace(/\?.*$/s, '')
     .split('/')
     .map(decodePart);
 

@@ -1,5 +1,6 @@
 /** A live board: what waits, what works, what is queued, and what ended recently, with how long each has been so. */
 import { announce, el, fill, reconcile, setText } from './dom.js';
+import { FilterChips, Filters, namedFilterWords, selectValue } from './filters.js';
 import { listAll } from './paging.js';
 import { countText, isFinal, moment, nameText, since, statusMark } from './words.js';
 
@@ -7,6 +8,7 @@ import { countText, isFinal, moment, nameText, since, statusMark } from './words
 /** @typedef {import('./types.d.ts').RunListItem} RunListItem */
 
 const pageSize = 50;
+const outcomes = new Set(['completed', 'failed', 'interrupted']);
 
 /**
  * @typedef {object} Column
@@ -59,16 +61,17 @@ const columns = [
   },
 ];
 
-/** The filter, which stays while other views are open. */
-const query = { agentId: '', outcome: '' };
+/** The filters, which stay while other views are open. */
+const kept = { values: new URLSearchParams() };
 
 /** @implements {View} */
 export class BoardView {
   #app;
-  #agentField = el('select', { id: 'board-agent', change: () => this.#ask({ agentId: this.#agentField.value }) });
+  #filters = new Filters(kept.values);
+  #agentField = el('select', { id: 'board-agent', change: () => this.#filterBy('agent', this.#agentField.value) });
   #outcomeField = el(
     'select',
-    { id: 'board-outcome', change: () => this.#ask({ outcome: this.#outcomeField.value }) },
+    { id: 'board-outcome', change: () => this.#filterBy('outcome', this.#outcomeField.value) },
     el('option', { value: '' }, 'Any outcome'),
     el('option', { value: 'completed' }, 'Completed'),
     el('option', { value: 'failed' }, 'Failed'),
@@ -83,7 +86,9 @@ export class BoardView {
   constructor(app) {
     this.#app = app;
     fill(this.#agentField, el('option', { value: '' }, 'All agents'));
-    this.#outcomeField.value = query.outcome;
+    kept.values = this.#filters.values;
+    const { queue = () => '' } = namedFilterWords(app.session);
+    this.#outcomeField.value = this.#filters.get('outcome');
     this.element = el(
       'section',
       { class: 'page' },
@@ -100,6 +105,7 @@ export class BoardView {
           this.#outcomeField,
         ),
       ),
+      new FilterChips(this.#filters, { queue }, ['agent', 'outcome'], () => this.#onFilter()).element,
       el('div', { class: 'board' }, ...this.#columns.map(({ element }) => element)),
     );
   }
@@ -111,14 +117,14 @@ export class BoardView {
     const { api, teamId } = this.#app.session;
     if (!this.#areAgentsLoaded) await this.#loadAgents(signal);
     const path = `/v2/teams/${encodeURIComponent(teamId)}/runs`;
-    const agent_id = query.agentId || undefined;
+    const filters = { agent_id: this.#filters.get('agent'), case_queue_id: this.#filters.get('queue') };
     /** @type {(filter: Record<string, string | number | undefined>) => Promise<{ data: RunListItem[], total: number }>} */
-    const read = (filter) => api.get(path, { agent_id, limit: pageSize, ...filter }, signal);
+    const read = (filter) => api.get(path, { ...filters, limit: pageSize, ...filter }, signal);
     const pages = await Promise.all([
       read({ status: 'waiting', sort_order: 'asc' }),
       read({ status: 'running' }),
       read({ status: 'pending', sort_order: 'asc' }),
-      read({ status: query.outcome || undefined }),
+      read({ status: outcomes.has(this.#filters.get('outcome')) ? this.#filters.get('outcome') : undefined }),
     ]);
     // A run that changed between two reads counts as in the later one.
     const runs = [...new Map(pages.flatMap(({ data }) => data).map((run) => [run.id, run])).values()];
@@ -143,14 +149,17 @@ export class BoardView {
     const agents = await listAll(api, `/v2/teams/${encodeURIComponent(teamId)}/agents`, 'agents', signal);
     const sorted = agents.toSorted((a, b) => a.name.localeCompare(b.name));
     this.#agentField.append(...sorted.map(({ id, name }) => el('option', { value: id }, nameText(name))));
-    this.#agentField.value = query.agentId;
-    if (this.#agentField.selectedIndex < 0) this.#agentField.value = query.agentId = '';
+    selectValue(this.#agentField, this.#filters.get('agent'), 'An agent that was not found');
     this.#areAgentsLoaded = true;
   }
 
-  /** @param {Partial<typeof query>} change */
-  #ask(change) {
-    Object.assign(query, change);
+  /** @param {string} name @param {string} value */
+  #filterBy(name, value) {
+    this.#filters.set(name, value);
+    this.#onFilter();
+  }
+
+  #onFilter() {
     // Requests that another filter shows are not new.
     this.#knownRequests = undefined;
     this.#app.wake();

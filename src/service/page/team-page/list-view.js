@@ -14,6 +14,8 @@ import { countText } from './words.js';
  * @property {(item: Item) => string} href the address of an item
  * @property {(item: Item) => string} text its title
  * @property {(item: Item) => (Node | string | null)[]} facts what is shown below the title
+ * @property {import('./filters.js').FilterChips} [chips] the filters
+ * @property {() => boolean} [isFiltered]
  */
 
 /** Milliseconds between polls: these things rarely change. */
@@ -24,6 +26,7 @@ export class ListView {
   #listing;
   #list;
   #empty;
+  #noMatch;
   #count = el('p', { class: 'quiet' });
   /** @type {Map<string, { element: HTMLElement, update: (item: Item) => void }>} */
   #rows = new Map();
@@ -34,12 +37,20 @@ export class ListView {
     const [emptyTitle, emptyText, command] = listing.empty;
     this.#list = el('ul', { class: 'runs', 'aria-label': listing.title, hidden: true });
     this.#empty = el('div', { class: 'empty', hidden: true }, el('h2', {}, emptyTitle), el('p', {}, emptyText), el('pre', {}, command));
+    this.#noMatch = el(
+      'div',
+      { class: 'empty', hidden: true },
+      el('h2', {}, `No matching ${listing.noun}s`),
+      el('p', {}, 'Remove a filter to see more.'),
+    );
     this.element = el(
       'section',
       { class: 'page narrow' },
       el('div', { class: 'head' }, el('h1', { tabindex: -1 }, listing.title), this.#count),
+      listing.chips?.element ?? '',
       this.#list,
       this.#empty,
+      this.#noMatch,
     );
   }
 
@@ -56,7 +67,9 @@ export class ListView {
       (item) => listRow(item, this.#listing),
     );
     this.#list.hidden = items.length === 0;
-    this.#empty.hidden = items.length > 0;
+    const isFiltered = this.#listing.isFiltered?.() === true;
+    this.#empty.hidden = items.length > 0 || isFiltered;
+    this.#noMatch.hidden = items.length > 0 || !isFiltered;
     setText(this.#count, items.length === 0 ? '' : countText(items.length, this.#listing.noun));
     return pace;
   }

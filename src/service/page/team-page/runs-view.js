@@ -1,5 +1,6 @@
 /** The runs of the team, newest first. */
 import { announce, el, fill, reconcile, setText } from './dom.js';
+import { FilterChips, Filters, namedFilterWords, selectValue, timeWords, unlessRefused } from './filters.js';
 import { between, countText, isFinal, moment, nameText, statusMark } from './words.js';
 
 /** @typedef {import('./types.d.ts').View} View */
@@ -19,12 +20,33 @@ const filters = [
   ['interrupted', 'Stopped'],
 ];
 
-/** The filter, which is kept while other views are open. */
-const query = { status: '', search: '', count: pageSize };
+/** The filters, which are kept while other views are open, and the number of runs to read. */
+const kept = { values: new URLSearchParams(), count: pageSize };
+
+/** @param {string} value */
+const plainWords = (value) => value;
+
+/** The filters without a field. @param {import('./types.d.ts').Session} session @returns {import('./filters.js').FilterWords} */
+function chipWords(session) {
+  const { agent = plainWords, queue = plainWords } = namedFilterWords(session);
+  return {
+    agent,
+    queue,
+    since: timeWords('Created since'),
+    until: timeWords('Created before'),
+    source: (value) => `Source: ${value}`,
+    user: (value) => `Started by the user ${value}`,
+    digest: (value) => `Digest: ${value}`,
+    issues: (value) => (value === 'false' ? 'Without issues' : 'With issues'),
+    severity: (value) => `With ${value} issues`,
+    order: (value) => (value === 'asc' ? 'Oldest first' : 'Newest first'),
+  };
+}
 
 /** @implements {View} */
 export class RunsView {
   #app;
+  #filters = new Filters(kept.values);
   #list = el('ul', { class: 'runs', 'aria-label': 'Runs' });
   #empty = el('div', { class: 'empty', hidden: true });
   #count = el('p', { class: 'quiet' });
@@ -37,20 +59,21 @@ export class RunsView {
   /** @param {import('./types.d.ts').App} app */
   constructor(app) {
     this.#app = app;
+    if (this.#filters.values !== kept.values) Object.assign(kept, { values: this.#filters.values, count: pageSize });
     const status = el(
       'select',
-      { id: 'filter', change: () => this.#ask({ status: status.value }) },
+      { id: 'filter', change: () => this.#filterBy('status', status.value) },
       ...filters.map(([value, label]) => el('option', { value }, label)),
     );
-    status.value = query.status;
+    selectValue(status, this.#filters.get('status'));
     const search = el('input', { id: 'search', type: 'search', placeholder: 'Search', autocomplete: 'off' });
-    search.value = query.search;
+    search.value = this.#filters.get('search');
     search.addEventListener('input', () => {
       clearTimeout(this.#typingTimer);
-      this.#typingTimer = setTimeout(() => this.#ask({ search: search.value }), 250);
+      this.#typingTimer = setTimeout(() => this.#filterBy('search', search.value), 250);
     });
     this.#moreButton.addEventListener('click', () => {
-      query.count += pageSize;
+      kept.count += pageSize;
       app.wake();
     });
     this.element = el(
@@ -70,6 +93,7 @@ export class RunsView {
         ),
         app.session.hasScope('runs:write') ? el('a', { class: 'button primary', href: '#/start' }, 'Start a run') : null,
       ),
+      new FilterChips(this.#filters, chipWords(app.session), ['status', 'search'], () => this.#onFilter()).element,
       this.#list,
       this.#empty,
       el('div', { class: 'foot' }, this.#count, this.#moreButton),
@@ -83,16 +107,27 @@ export class RunsView {
   }
 
   /** @param {AbortSignal} signal */
-  async refresh(signal) {
+  refresh(signal) {
+    return unlessRefused(
+      this.#filters,
+      this.#empty,
+      () => this.#read(signal),
+      () => this.#show([], 0),
+    );
+  }
+
+  /** @param {AbortSignal} signal */
+  async #read(signal) {
     /** @type {RunListItem[]} */
     const runs = [];
     let total = 0;
-    const { status, search, count } = query;
+    const { count } = kept;
+    const filters = this.#query();
     for (let offset = 0; offset < count && (offset === 0 || offset < total); ) {
       /** @type {{ data: RunListItem[], total: number }} */
       const page = await this.#app.session.api.get(
         `/v2/teams/${this.#app.session.teamId}/runs`,
-        { status, search, offset, limit: Math.min(maxPageSize, count - offset) },
+        { ...filters, offset, limit: Math.min(maxPageSize, count - offset) },
         signal,
       );
       runs.push(...page.data);
@@ -102,22 +137,44 @@ export class RunsView {
     }
     // Rows that move while pages are read can appear twice.
     const unique = [...new Map(runs.map((run) => [run.id, run])).values()];
-    reconcile(this.#list, this.#rows, unique, (run) => run.id, runRow);
-    this.#list.hidden = total === 0;
-    this.#empty.hidden = total > 0;
-    if (total === 0 && this.#empty.dataset.for !== `${status} ${search}`) this.#showEmpty(status, search);
-    setText(
-      this.#count,
-      total === 0 ? '' : unique.length < total ? `${unique.length} of ${countText(total, 'run')}` : countText(total, 'run'),
-    );
-    this.#moreButton.hidden = unique.length >= total;
+    this.#show(unique, total);
+    if (total === 0) this.#showEmpty();
     return unique.some((run) => !isFinal(run.status) && run.status !== 'waiting') ? 2_000 : 4_000;
   }
 
-  /** @param {string} status @param {string} search */
-  #showEmpty(status, search) {
-    this.#empty.dataset.for = `${status} ${search}`;
-    if (status !== '' || search !== '') {
+  /** The filters of the address in the form of the interface. */
+  #query() {
+    const filter = (/** @type {string} */ name) => this.#filters.get(name);
+    return {
+      status: filter('status'),
+      search: filter('search'),
+      agent_id: filter('agent'),
+      case_queue_id: filter('queue'),
+      since: filter('since'),
+      until: filter('until'),
+      source: filter('source'),
+      user_id: filter('user'),
+      digest_id: filter('digest'),
+      has_issues: filter('issues'),
+      issue_severity: filter('severity'),
+      sort_by: filter('order') === '' ? '' : 'created_at',
+      sort_order: filter('order'),
+    };
+  }
+
+  /** @param {readonly RunListItem[]} runs @param {number} total */
+  #show(runs, total) {
+    reconcile(this.#list, this.#rows, runs, (run) => run.id, runRow);
+    this.#list.hidden = total === 0;
+    this.#empty.hidden = total > 0;
+    setText(this.#count, total === 0 ? '' : runs.length < total ? `${runs.length} of ${countText(total, 'run')}` : countText(total, 'run'));
+    this.#moreButton.hidden = runs.length >= total;
+  }
+
+  #showEmpty() {
+    if (this.#empty.dataset.for === this.#filters.signature) return;
+    this.#empty.dataset.for = this.#filters.signature;
+    if (!this.#filters.isEmpty) {
       fill(this.#empty, el('h2', {}, 'No matching runs'), el('p', {}, 'Choose another filter, or search for something else.'));
       announce('No matching runs.');
       return;
@@ -130,9 +187,14 @@ export class RunsView {
     );
   }
 
-  /** @param {Partial<typeof query>} change */
-  #ask(change) {
-    Object.assign(query, { count: pageSize, ...change });
+  /** @param {string} name @param {string} value */
+  #filterBy(name, value) {
+    this.#filters.set(name, value);
+    this.#onFilter();
+  }
+
+  #onFilter() {
+    kept.count = pageSize;
     this.#app.wake();
   }
 }

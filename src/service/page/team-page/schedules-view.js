@@ -1,5 +1,6 @@
 /** The schedules of all agents, the next one first. */
 import { el } from './dom.js';
+import { FilterChips, Filters, namedFilterWords } from './filters.js';
 import { ListView } from './list-view.js';
 import { listAll } from './paging.js';
 import { moment, nameText } from './words.js';
@@ -8,8 +9,13 @@ import { moment, nameText } from './words.js';
 /** @typedef {import('./types.d.ts').Schedule} Schedule */
 
 /** @param {import('./types.d.ts').App} app */
-export const schedulesView = ({ session: { api, teamId } }) =>
-  new ListView({
+export function schedulesView(app) {
+  const { api, teamId } = app.session;
+  const filters = new Filters();
+  const { agent = () => '' } = namedFilterWords(app.session);
+  return new ListView({
+    chips: new FilterChips(filters, { agent }, [], () => app.wake()),
+    isFiltered: () => !filters.isEmpty,
     title: 'Schedules',
     noun: 'schedule',
     empty: ['No schedules yet', 'Create one in a terminal, and it appears here:', 'aops agents schedules create AGENT --frequency daily'],
@@ -17,7 +23,8 @@ export const schedulesView = ({ session: { api, teamId } }) =>
       const path = `/v2/teams/${encodeURIComponent(teamId)}/agents`;
       /** @type {readonly AgentListItem[]} */
       const agents = await listAll(api, path, 'agents', signal, { include_schedules: 'true' });
-      return agents
+      const shown = agents.filter(({ id }) => filters.get('agent') === '' || id === filters.get('agent'));
+      return shown
         .flatMap((agent) => (agent.latest_build?.schedules ?? []).map((schedule) => ({ ...schedule, agentName: agent.name })))
         .toSorted((a, b) => sortKey(a).localeCompare(sortKey(b)));
     },
@@ -32,6 +39,7 @@ export const schedulesView = ({ session: { api, teamId } }) =>
       schedule.last_error ? el('span', { class: 'problem' }, nameText(schedule.last_error)) : null,
     ],
   });
+}
 
 /** Those that are off come last. @param {Schedule} schedule */
 const sortKey = ({ enabled, next_run_at: next }) => (enabled ? (next ?? '8') : '9');

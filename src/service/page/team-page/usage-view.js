@@ -46,7 +46,7 @@ export class UsageView {
         period.end === null ? null : el('span', {}, 'it ends ', moment(period.end)),
       ),
       meter('Runs in this period', agentRuns),
-      meter('Runs at the same time', concurrency),
+      meter('Concurrent runs', concurrency),
       meter('Agents', assignments),
       meter('Builder runs with questions in this period', clarityInterviews),
     );

@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type AnyMessage, CLIENT_METHODS, type Stream } from '@agentclientprotocol/sdk';
 import { isObject } from '../../../base/values.ts';
 
-/** The longest line, in characters. */
+/** Maximum length of a line, in characters. */
 const maxLineLength = 32 * 1024 * 1024;
 
 export interface StreamHandlers {

@@ -14,7 +14,7 @@ const prompt =
   'This is a test of your permissions. Create the file aops-check.txt in the current directory with the content "aops". ' +
   'If you are not allowed to, do not try it in another way. Then end your turn with one short sentence.';
 
-/** The longest text of the agent that is reported, in characters, and the maximum number of requests. */
+/** Maximum length of the reported text of the agent, in characters, and maximum number of requests. */
 const maxTextLength = 1_000;
 const maxRequests = 20;
 

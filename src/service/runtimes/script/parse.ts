@@ -1,4 +1,5 @@
 /** Parses the text of a procedure into its steps, or into the list of all its problems. */
+import { BoundedCache } from '../../../base/bounded-cache.ts';
 import { isObject } from '../../../base/values.ts';
 import { type Finding, structureCheck } from '../document/findings.ts';
 import { invalidProcedure, oneOf, type Problem, suggestion } from '../document/problems.ts';
@@ -7,7 +8,7 @@ import { checkTexts, idOf } from './references.ts';
 import { checkRules } from './rules.ts';
 import {
   conditionKey,
-  longestProcedure,
+  maxProcedureBytes,
   maxSteps,
   type Procedure,
   procedureKeys,
@@ -22,8 +23,8 @@ import {
  * the order of the text; the first line of its message is the first problem.
  */
 export function parseProcedure(text: string): Procedure {
-  if (Buffer.byteLength(text) > longestProcedure) {
-    throw invalidProcedure([{ message: `the procedure is longer than ${longestProcedure} bytes`, line: 1, column: 1 }]);
+  if (Buffer.byteLength(text) > maxProcedureBytes) {
+    throw invalidProcedure([{ message: `the procedure is longer than ${maxProcedureBytes} bytes`, line: 1, column: 1 }]);
   }
   const source = readSource(text);
   if (source.problems.length > 0) throw invalidProcedure(source.problems);
@@ -53,22 +54,17 @@ export function parseProcedure(text: string): Procedure {
   return { steps };
 }
 
-/** Recently parsed procedures by their text; the most recently used one comes last. */
-const cache = new Map<string, Procedure>();
-/** The maximum length of all their texts together, in characters. */
+/** The maximum length of the texts of all cached procedures together, in characters. */
 const maxCached = 4_000_000;
-let knownLength = 0;
+/** Recently parsed procedures by their text. */
+const cache = new BoundedCache<Procedure>(maxCached, (text) => text.length);
 
 /** The same, cached, for procedures that are executed: every pass of every run needs them. Callers must not change the result. */
 export function readProcedure(text: string): Procedure {
-  const procedure = cache.get(text) ?? parseProcedure(text);
-  if (!cache.delete(text)) knownLength += text.length;
+  const cachedProcedure = cache.get(text);
+  if (cachedProcedure !== undefined) return cachedProcedure;
+  const procedure = parseProcedure(text);
   cache.set(text, procedure);
-  for (const oldest of cache.keys()) {
-    if (knownLength <= maxCached) break;
-    cache.delete(oldest);
-    knownLength -= oldest.length;
-  }
   return procedure;
 }
 

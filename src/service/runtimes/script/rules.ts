@@ -2,21 +2,21 @@
 import { formatDuration, parseDuration } from '../../../base/duration.ts';
 import type { Finding } from '../document/findings.ts';
 import type { Path } from '../document/source.ts';
-import { longestBrowse, longestExec, longestSleep, longestTool, type Payload, type Step } from './schema.ts';
+import { maxBrowseTimeout, maxExecTimeout, maxSleep, maxToolTimeout, type Payload, type Step } from './schema.ts';
 
 /** Violations of the rules by a step with the right structure. */
 export function checkRules(step: Step): Finding[] {
   switch (step.kind) {
     case 'exec':
-      return duration(step.payload.timeout, ['timeout'], { longest: longestExec, positive: true });
+      return duration(step.payload.timeout, ['timeout'], { max: maxExecTimeout, positive: true });
     case 'browse':
-      return [...duration(step.payload.timeout, ['timeout'], { longest: longestBrowse, positive: true }), ...browseFindings(step.payload)];
+      return [...duration(step.payload.timeout, ['timeout'], { max: maxBrowseTimeout, positive: true }), ...browseFindings(step.payload)];
     case 'sleep':
-      return duration(step.payload, [], { longest: longestSleep });
+      return duration(step.payload, [], { max: maxSleep });
     case 'tool': {
       if (step.payload.connection !== undefined) return calling(step.payload);
       const hasBoth = step.payload.error !== undefined && step.payload.result !== undefined;
-      const findings = duration(step.payload.takes, ['takes'], { longest: longestSleep });
+      const findings = duration(step.payload.takes, ['takes'], { max: maxSleep });
       for (const key of ['timeout', 'on_error'] as const)
         if (step.payload[key] !== undefined) findings.push({ message: `\`${key}\` requires a \`connection\``, path: [key], onKey: true });
       if (hasBoth) findings.push({ message: '`tool` has a `result` and an `error`; use one of them', path: ['error'], onKey: true });
@@ -40,7 +40,7 @@ export function checkRules(step: Step): Finding[] {
     case 'ask':
       return questions(step.payload.questions);
     case 'postpone_case': {
-      const findings = duration(step.payload.for, ['for'], { longest: longestSleep, positive: true });
+      const findings = duration(step.payload.for, ['for'], { max: maxSleep, positive: true });
       if ((step.payload.for === undefined) !== (step.payload.until === undefined)) return findings;
       const message =
         step.payload.for === undefined
@@ -62,7 +62,7 @@ function calling(payload: Payload<'tool'>): Finding[] {
   const findings = (['result', 'error', 'takes'] as const)
     .filter((key) => payload[key] !== undefined)
     .map((key): Finding => ({ message: `\`${key}\` cannot be combined with \`connection\``, path: [key], onKey: true }));
-  return [...findings, ...duration(payload.timeout, ['timeout'], { longest: longestTool, positive: true })];
+  return [...findings, ...duration(payload.timeout, ['timeout'], { max: maxToolTimeout, positive: true })];
 }
 
 function browseFindings({ url, actions = [] }: Payload<'browse'>): Finding[] {
@@ -109,9 +109,9 @@ function questions(list: Payload<'ask'>['questions']): Finding[] {
   });
 }
 
-function duration(text: string | undefined, path: Path, { longest, positive = false }: { longest: number; positive?: boolean }): Finding[] {
+function duration(text: string | undefined, path: Path, { max, positive = false }: { max: number; positive?: boolean }): Finding[] {
   const milliseconds = text === undefined ? undefined : parseDuration(text);
   if (milliseconds === undefined) return [];
   if (positive && milliseconds === 0) return [{ message: `\`${path.at(-1)}\` must be longer than 0`, path }];
-  return milliseconds > longest ? [{ message: `\`${text}\` is too long; at most ${formatDuration(longest)} is allowed`, path }] : [];
+  return milliseconds > max ? [{ message: `\`${text}\` is too long; at most ${formatDuration(max)} is allowed`, path }] : [];
 }

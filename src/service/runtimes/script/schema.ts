@@ -5,23 +5,23 @@ import { Closed } from '../../../interface/schemas/common.ts';
 import { durationPattern, idPattern } from '../document/patterns.ts';
 
 /** Limits of a procedure: the bytes of its text, and its steps. */
-export const longestProcedure = 1024 * 1024;
+export const maxProcedureBytes = 1024 * 1024;
 export const maxSteps = 1_000;
 /** Outputs and tags of one template, and of all templates: parsing very many takes seconds. */
 export const maxOutputs = { template: 1_000, procedure: 10_000 };
 /** The maximum and the default timeout of a `tool` step, in milliseconds. */
-export const longestTool = 600_000;
+export const maxToolTimeout = 600_000;
 export const defaultTool = 60_000;
 /** The maximum and the default timeout of an `exec` step, in milliseconds. */
-export const longestExec = 600_000;
+export const maxExecTimeout = 600_000;
 export const defaultExec = 60_000;
 /** The maximum and the default timeout of an action of a `browse` step, in milliseconds. */
-export const longestBrowse = 300_000;
+export const maxBrowseTimeout = 300_000;
 export const defaultBrowse = 15_000;
 /** The largest number of actions of a `browse` step. */
 const maxActions = 100;
 /** The longest `sleep` and `takes`, in milliseconds: a year. */
-export const longestSleep = 365 * 86_400_000;
+export const maxSleep = 365 * 86_400_000;
 
 const describe = <T extends TProperties>(description: string, properties: T) =>
   Type.Object(properties, { additionalProperties: false, description });

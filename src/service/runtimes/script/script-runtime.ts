@@ -17,7 +17,7 @@ import { defaultLimits, PassRendering, type RenderLimits } from './rendering/pas
 import { RenderPool } from './rendering/pool.ts';
 import { approve, ask } from './requests.ts';
 import { type Procedure, type Step, stepDescription, stepKinds } from './schema.ts';
-import { asStepError, type Entry, nameOf, type Pause, StepError, type StepOutcome, Turn } from './turn.ts';
+import { asStepError, type Entry, isPartOfStep, nameOf, type Pause, StepError, type StepOutcome, Turn } from './turn.ts';
 
 export interface ScriptOptions {
   pool: RenderPool;
@@ -40,6 +40,7 @@ export const createScriptRuntime = ({ pool, limits = defaultLimits }: ScriptOpti
   // Parsing takes time, and most procedures do not use connections.
   connectionsOf: (procedure) => (procedure.includes('connection') ? connectionsOf(readProcedure(procedure)) : []),
   countSteps: (procedure) => readProcedure(procedure).steps.length,
+  isPartOfStep,
   builder: scriptBuilder,
 });
 
@@ -68,6 +69,7 @@ const maxInterruptions = 5;
 
 async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
   let { interruptions } = turn.host;
+  const last = procedure.steps.at(-1);
   for (const step of procedure.steps) {
     turn.host.signal.throwIfAborted();
     let entry = turn.entryOf(step);
@@ -75,7 +77,7 @@ async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
       const outcome = interruptions < maxInterruptions ? await attempt(step, turn) : abandonStep(step, interruptions);
       interruptions = 0;
       if ('status' in outcome) return outcome;
-      entry = await complete(step, outcome, turn);
+      entry = await complete(step, outcome, turn, step === last);
     }
     turn.note(step, entry);
     if (entry.ends) return entry.ends;
@@ -105,13 +107,13 @@ async function attempt(step: Step, turn: Turn): Promise<StepOutcome | Pause> {
 }
 
 /** Completes a step. The run fails if the memory rejects what it writes. */
-async function complete(step: Step, outcome: StepOutcome, turn: Turn): Promise<Entry> {
+async function complete(step: Step, outcome: StepOutcome, turn: Turn, isLast: boolean): Promise<Entry> {
   try {
-    return await turn.complete(step, outcome);
+    return await turn.complete(step, outcome, isLast);
   } catch (reason) {
     const error = outcome.remember && asStepError(step, reason);
     if (!(error instanceof StepError)) throw reason;
-    return turn.complete(step, failedCall(step, error.message));
+    return turn.complete(step, failedCall(step, error.message), isLast);
   }
 }
 

@@ -53,6 +53,12 @@ export function asStepError(step: Step, error: unknown): unknown {
   return error;
 }
 
+/** What a step decides or does once before it is complete; the names of its entries in the journal end with them. */
+const partNames = ['until', 'request', 'case'] as const;
+
+/** Whether a key of the journal is such an entry, and not that of a completed step. */
+export const isPartOfStep = (key: string): boolean => partNames.some((name) => key.endsWith(`:${name}`));
+
 export class Turn {
   readonly host: RunHost;
   readonly scope: Scope;
@@ -106,7 +112,7 @@ export class Turn {
 
   /** Whether the step was started and then paused, so that its condition is already decided. */
   isBegun(step: Step): boolean {
-    return ['until', 'request', 'case'].some((name) => this.#journal.has(`${step.key}:${name}`));
+    return partNames.some((name) => this.#journal.has(`${step.key}:${name}`));
   }
 
   /** Makes the result of a completed step available to later ones. */
@@ -134,8 +140,9 @@ export class Turn {
     return this.#journal.get(key) as T;
   }
 
-  async complete(step: Step, { entry, events = [], remember }: StepOutcome): Promise<Entry> {
-    await this.host.commit(step.key, entry, events, remember);
+  /** @param isLast whether no step follows, so that the run completes with this one unless it fails */
+  async complete(step: Step, { entry, events = [], remember }: StepOutcome, isLast: boolean): Promise<Entry> {
+    await this.host.commit(step.key, entry, events, remember, entry.ends ?? (isLast ? { status: 'completed' } : undefined));
     this.#journal.set(step.key, entry);
     return entry;
   }

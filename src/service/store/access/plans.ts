@@ -1,5 +1,6 @@
 /** Plans of teams, and their usage. */
 
+import { cachedQuery } from '../database/cached.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
 import type { PlanRow } from '../database/schema.ts';
@@ -26,11 +27,14 @@ export async function savePlan(db: Queries, teamId: string, plan: Plan, now: str
 
 /** The team's plan, or the default plan. */
 export async function planOf(db: Queries, teamId: string): Promise<Plan> {
-  const row = await ofTeam.first(db, { teamId });
+  const [row] = await rowsOfTeam(db, { teamId });
   return row === undefined ? defaultPlan : planFrom(row);
 }
 
-const ofTeam = preparedQuery((db, { teamId }: { teamId: string }) => db.selectFrom('plans').selectAll().where('team_id', '=', teamId));
+const rowsOfTeam = cachedQuery(
+  ['plans'],
+  preparedQuery((db, { teamId }: { teamId: string }) => db.selectFrom('plans').selectAll().where('team_id', '=', teamId)),
+);
 
 /** How many runs a single team may execute at the same time, at most. */
 export async function largestConcurrency(db: Queries): Promise<number> {

@@ -1,5 +1,8 @@
 /** Revisions of agents; the interface's field names call them builds. */
 import type { Insertable, Updateable } from 'kysely';
+import { BoundedCache } from '../../../base/bounded-cache.ts';
+import { changesOf } from '../database/cached.ts';
+import type { Changes } from '../database/changes.ts';
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fittingCount } from '../database/page-bytes.ts';
 import { preparedQuery } from '../database/prepared.ts';
@@ -82,7 +85,7 @@ const latestOf = (db: Queries, agentIds: string[]) =>
 
 /** Stores a procedure text under its hash; identical texts are stored once. */
 export async function keepProcedure(db: Queries, hash: string, text: string): Promise<void> {
-  await insertProcedure.change(db, { hash, text });
+  if (!storedTexts(db)?.has(hash)) await insertProcedure.change(db, { hash, text });
 }
 
 const insertProcedure = preparedQuery((db, { hash, text }: { hash: string; text: string }) =>
@@ -92,6 +95,26 @@ const insertProcedure = preparedQuery((db, { hash, text }: { hash: string; text:
     .onConflict((conflict) => conflict.column('hash').doNothing()),
 );
 
-export const procedureText = async (db: Queries, hash: string): Promise<string> => (await ofHash.only(db, { hash })).text;
+/** Outside of transactions, so that what is cached is durable. A procedure is never removed, and its text never changes. */
+export async function procedureText(db: Queries, hash: string): Promise<string> {
+  const cache = storedTexts(db);
+  const cachedText = cache?.get(hash);
+  if (cachedText !== undefined) return cachedText;
+  const { text } = await ofHash.only(db, { hash });
+  cache?.set(hash, text);
+  return text;
+}
+
+/** The maximum length of all cached texts of a database together, in characters. */
+const maxCached = 4_000_000;
+const texts = new WeakMap<Changes, BoundedCache<string>>();
+
+function storedTexts(db: Queries): BoundedCache<string> | undefined {
+  const changes = changesOf(db);
+  if (changes === undefined) return undefined;
+  const cache = texts.get(changes) ?? new BoundedCache<string>(maxCached, (_, text) => text.length);
+  texts.set(changes, cache);
+  return cache;
+}
 
 const ofHash = preparedQuery((db, { hash }: { hash: string }) => db.selectFrom('procedures').select('text').where('hash', '=', hash));

@@ -1,19 +1,14 @@
 /** Evaluations of runs. A run has one as soon as it has ended for the first time. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import type { EvaluationRow, EvaluationsTable } from '../database/schema.ts';
 
 const emptyResult = { passed: 0, total: 0, critical: 0, medium: 0, low: 0, issues: 0, comment: null, results: '[]' } as const;
 
 /** Marks the run as being evaluated, and removes previous results. */
-export async function beginEvaluation(db: Queries, runId: string, now: string): Promise<void> {
-  const initialValues = { ...emptyResult, status: 'in_progress', updated_at: now } as const;
-  await db
-    .insertInto('evaluations')
-    .values({ run_id: runId, ...initialValues, created_at: now })
-    .onConflict((conflict) => conflict.column('run_id').doUpdateSet(initialValues))
-    .execute();
-}
+export const beginEvaluation = (db: Queries, runId: string, now: string): Promise<void> =>
+  putEvaluation(db, { run_id: runId, ...emptyResult, status: 'in_progress', updated_at: now });
 
 /** The same for a run that was evaluated before; other runs are not changed. */
 export async function reopenEvaluation(db: Queries, runId: string, now: string): Promise<void> {
@@ -23,6 +18,32 @@ export async function reopenEvaluation(db: Queries, runId: string, now: string):
     .where('run_id', '=', runId)
     .execute();
 }
+
+/** Stores the evaluation of a run, whether it has been evaluated before or not. */
+export async function putEvaluation(db: Queries, evaluation: NewEvaluation): Promise<void> {
+  await putQuery.change(db, evaluation);
+}
+
+type NewEvaluation = Omit<EvaluationRow, 'created_at'>;
+
+const putQuery = preparedQuery((db, row: NewEvaluation) => {
+  const figures = {
+    status: row.status,
+    passed: row.passed,
+    total: row.total,
+    critical: row.critical,
+    medium: row.medium,
+    low: row.low,
+    issues: row.issues,
+    comment: row.comment,
+    results: row.results,
+    updated_at: row.updated_at,
+  };
+  return db
+    .insertInto('evaluations')
+    .values({ run_id: row.run_id, ...figures, created_at: row.updated_at })
+    .onConflict((conflict) => conflict.column('run_id').doUpdateSet(figures));
+});
 
 export async function saveEvaluation(
   db: Queries,

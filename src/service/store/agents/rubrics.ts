@@ -1,7 +1,9 @@
 /** Evaluation rubrics of agents. Deleted rubrics are kept, but are no longer found. */
 import type { Insertable, Updateable } from 'kysely';
+import { cachedQuery } from '../database/cached.ts';
 import type { Queries } from '../database/database.ts';
-import type { RubricRow, RubricsTable } from '../database/schema.ts';
+import { preparedQuery } from '../database/prepared.ts';
+import type { RubricRow, RubricsTable, RunRow } from '../database/schema.ts';
 
 /** What the rubrics belong to: an agent, or one of its revisions. */
 export interface RubricScope {
@@ -16,7 +18,11 @@ export async function insertRubric(db: Queries, rubric: Insertable<RubricsTable>
 
 /** Sorted by position. */
 export async function listRubrics(db: Queries, { agentId, buildId }: RubricScope): Promise<RubricRow[]> {
-  return db
+  return listQuery.all(db, { agentId, buildId });
+}
+
+const listQuery = preparedQuery((db, { agentId, buildId }: RubricScope) =>
+  db
     .selectFrom('rubrics')
     .selectAll()
     .where('agent_id', '=', agentId)
@@ -24,9 +30,25 @@ export async function listRubrics(db: Queries, { agentId, buildId }: RubricScope
     .where('deleted_at', 'is', null)
     .orderBy('sort_order')
     .orderBy('created_at')
-    .orderBy('id')
-    .execute();
-}
+    .orderBy('id'),
+);
+
+/** Whether runs of a revision have rubrics of their own, for transactions in which runs end. */
+export const hasRubrics = async (trx: Queries, { agent_id, build_id }: Pick<RunRow, 'agent_id' | 'build_id'>): Promise<boolean> =>
+  (await anyOf(trx, { agent_id, build_id })).length > 0;
+
+const anyOf = cachedQuery(
+  ['rubrics'],
+  preparedQuery((db, run: Pick<RunRow, 'agent_id' | 'build_id'>) =>
+    db
+      .selectFrom('rubrics')
+      .select('id')
+      .where('agent_id', '=', run.agent_id)
+      .where((where) => where.or([where('build_id', '=', ''), where('build_id', '=', run.build_id)]))
+      .where('deleted_at', 'is', null)
+      .limit(1),
+  ),
+);
 
 export async function findRubric(db: Queries, agentId: string, id: string): Promise<RubricRow | undefined> {
   return db

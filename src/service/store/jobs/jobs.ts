@@ -92,16 +92,19 @@ export interface Claimant {
   owner: string;
   now: number;
   lease: number;
+  /** Whether there are jobs whose lease has ended. If it is not known, they are looked for. */
+  hasAbandoned?: boolean;
 }
 
 /** Claims the job of a kind that is due first. Expired leases come before queued work, which could otherwise starve them. */
 export async function claimJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | undefined> {
-  return (await takeFirst(db, { kind, status: 'running' }, claimant)) ?? takeFirst(db, { kind, status: 'queued' }, claimant);
+  return (await takeAbandoned(db, kind, claimant)) ?? takeFirst(db, { kind, status: 'queued' }, claimant);
 }
 
 /** Claims the job of a kind whose lease ended first. */
-export const takeAbandoned = (db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | undefined> =>
-  takeFirst(db, { kind, status: 'running' }, claimant);
+export async function takeAbandoned(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | undefined> {
+  return claimant.hasAbandoned === false ? undefined : takeFirst(db, { kind, status: 'running' }, claimant);
+}
 
 /** Reads before it writes: usually no job is due, and an update without effect costs as much as one with an effect. */
 async function takeFirst(db: Queries, state: { kind: string; status: JobStatus }, claimant: Claimant): Promise<ClaimedJob | undefined> {

@@ -1,10 +1,10 @@
 /** Human requests. A run has at most one pending request. */
-import type { Insertable } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import type { HumanAnswer } from '../../runtimes/runtime.ts';
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fittingCount } from '../database/page-bytes.ts';
 import { preparedQuery } from '../database/prepared.ts';
-import type { HumanRequestRow, HumanRequestsTable } from '../database/schema.ts';
+import type { HumanRequestRow, HumanRequestsTable, RunRow } from '../database/schema.ts';
 import { noteRequestChange } from './request-events.ts';
 
 /** Stores a request of a run. Call it in a transaction. */
@@ -18,11 +18,20 @@ export async function findHumanRequest(db: Queries, runId: string, id: string): 
   return db.selectFrom('human_requests').selectAll().where('id', '=', id).where('run_id', '=', runId).executeTakeFirst();
 }
 
+// SQLite uses the index of pending requests only if it sees the value.
 const pending = preparedQuery((db, { runId }: { runId: string }) =>
-  db.selectFrom('human_requests').selectAll().where('run_id', '=', runId).where('status', '=', 'pending'),
+  db
+    .selectFrom('human_requests')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .where('status', '=', sql<'pending'>`${sql.lit('pending')}`),
 );
 
 export const pendingRequest = (db: Queries, runId: string): Promise<HumanRequestRow | undefined> => pending.first(db, { runId });
+
+/** The pending request of a run that was read: only a run that waits has one. */
+export const requestOf = async (db: Queries, run: Pick<RunRow, 'id' | 'status'>): Promise<HumanRequestRow | undefined> =>
+  run.status === 'waiting' ? pendingRequest(db, run.id) : undefined;
 
 /** A request with the name of the credential that answered it. */
 export type RecordedRequest = HumanRequestRow & { responder_name: string | null };

@@ -4,6 +4,7 @@ import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { escapeLike, idsWith } from '../database/like.ts';
 import type { Database } from '../database/schema.ts';
+import { type Matches, matchingRows } from './run-search.ts';
 
 export interface RunFilter {
   teamId: string;
@@ -27,7 +28,7 @@ export interface RunFilter {
 }
 
 /** The filter as the values of a query. */
-export interface Values {
+export interface Values extends Partial<Matches> {
   teamId: string;
   agentId: string | undefined;
   /** One query for each status. */
@@ -51,6 +52,9 @@ export interface Values {
   byIssue?: true | undefined;
 }
 
+/** Whether the query begins with a set that is smaller than any that an index of `runs` determines. */
+const beginsElsewhere = ({ byIssue, phrase }: Values): boolean => byIssue === true || phrase !== undefined;
+
 /** The filters for which an index returns runs in the order of the list. */
 export const indexedOnly = (values: Values): Values => ({
   ...values,
@@ -64,7 +68,14 @@ export const indexedOnly = (values: Values): Values => ({
   contains: undefined,
   ids: undefined,
   runByRun: undefined,
+  phrase: undefined,
 });
+
+/** A text to search for, in the form in which titles are stored for searches. */
+export const foldedSearch = (search: string): string => search.trim().toLowerCase();
+
+/** The LIKE pattern for folded texts that contain a search. */
+export const patternOf = (search: string): string => `%${escapeLike(foldedSearch(search))}%`;
 
 export function valuesOf({
   search,
@@ -79,7 +90,6 @@ export function valuesOf({
   number,
   teamId,
 }: RunFilter): Values {
-  const text = search?.trim().toLowerCase();
   return {
     ...{ teamId, agentId, since, until, source, caseQueueId, number },
     withIssues: hasIssues === true ? true : undefined,
@@ -87,17 +97,17 @@ export function valuesOf({
     critical: issueSeverity === 'critical' ? true : undefined,
     medium: issueSeverity === 'medium' ? true : undefined,
     low: issueSeverity === 'low' ? true : undefined,
-    contains: text === undefined ? undefined : `%${escapeLike(text)}%`,
-    ids: text === undefined ? undefined : idsWith(text),
+    contains: search === undefined ? undefined : patternOf(search),
+    ids: search === undefined ? undefined : idsWith(foldedSearch(search)),
     ...Object.fromEntries(statuses.map((status, index) => [`status${index}`, status])),
   };
 }
 
 export function filteredRuns(db: Queries, parameters: Values, values: Values) {
   const { teamId } = parameters;
-  // The plus prevents SQLite from using an index of the column: it does not know how few issues there are.
+  // The plus prevents SQLite from using an index of the column: it does not know how few issues or matches there are.
   const column = <Name extends keyof Database['runs'] & string>(name: Name) =>
-    sql<Database['runs'][Name]>`${sql.raw(values.byIssue ? '+' : '')}${sql.ref(`runs.${name}`)}`;
+    sql<Database['runs'][Name]>`${sql.raw(beginsElsewhere(values) ? '+' : '')}${sql.ref(`runs.${name}`)}`;
   let query = db.selectFrom('runs');
   if (values.agentId === undefined) query = query.where(column('team_id'), '=', teamId);
   else {
@@ -131,6 +141,7 @@ export function filteredRuns(db: Queries, parameters: Values, values: Values) {
       );
   }
   query = query.where((where) => where.and(issueConditions(where, values)));
+  if (values.phrase !== undefined) query = query.where(matchingRows(parameters, values));
   return values.contains === undefined ? query : query.where((where) => containsText(where, parameters, values));
 }
 

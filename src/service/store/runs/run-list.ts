@@ -15,7 +15,8 @@ import {
   wholeList,
   withinSlice,
 } from '../database/slices.ts';
-import { filteredRuns, indexedOnly, type RunFilter, type Values, valuesOf } from './run-filter.ts';
+import { filteredRuns, foldedSearch, indexedOnly, patternOf, type RunFilter, type Values, valuesOf } from './run-filter.ts';
+import { countRunsOfNamedAgents, phraseOf, rowAfter } from './run-search.ts';
 import { sumTotals } from './run-totals.ts';
 
 export interface RunPage {
@@ -77,6 +78,7 @@ async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise
   const values = valuesOf(filter);
   const strategy = await searchStrategy(db, filter);
   if (strategy === 'slices') return searchRuns(db, { ...values, runByRun: true }, page);
+  if (strategy === 'matches') return listQuery.all(db, { ...byMatch(values, filter), ...wholeList, ...page });
   if (strategy === 'issues') return listQuery.all(db, { ...values, ...wholeList, ...page, byIssue: true });
   let { offset } = page;
   let last: Place | undefined;
@@ -123,15 +125,34 @@ function inTimes(values: Values, slice: Slice, order: RunPage['order']): Values 
   return { ...values, ...slice, since: hasStart ? undefined : values.since, until: hasEnd ? undefined : values.until };
 }
 
-/** How to find runs without an index: by their issues if these are few, in slices if the runs are many, otherwise with one query. */
-async function searchStrategy(db: Queries, filter: RunFilter): Promise<'issues' | 'slices' | 'at once'> {
+/** The values of a query that begins with the candidates of a search. */
+const byMatch = (values: Values, { search = '' }: RunFilter): Values => ({
+  ...values,
+  phrase: phraseOf(foldedSearch(search)),
+  withAgents: true,
+  runByRun: true,
+});
+
+/**
+ * How to find runs without an index of their order: by their issues or by the matches of a search if these are few, in slices if the
+ * runs are many, otherwise with one query.
+ */
+async function searchStrategy(db: Queries, filter: RunFilter): Promise<'issues' | 'matches' | 'slices' | 'at once'> {
   if (isIndexed(filter) || filter.number !== undefined) return 'at once';
   // No index contains the runs of an agent by source.
   const indexedFilter = filter.agentId === undefined ? filter : { ...filter, source: undefined };
   if ((await sumTotals(db, indexedFilter)) <= searchSlice) return 'at once';
+  if (await hasFewMatches(db, filter)) return 'matches';
   const { hasIssues, issueSeverity } = filter;
   if (hasIssues !== true && issueSeverity === undefined) return 'slices';
   return (await placeInIssues.first(db, { offset: searchSlice })) === undefined ? 'issues' : 'slices';
+}
+
+/** Whether the index of a search has so few candidates that one query may read them all. */
+async function hasFewMatches(db: Queries, { teamId, search }: RunFilter): Promise<boolean> {
+  const phrase = search === undefined ? undefined : phraseOf(foldedSearch(search));
+  if (phrase === undefined || (await rowAfter(db, phrase, searchSlice)) !== undefined) return false;
+  return (await countRunsOfNamedAgents(db, { teamId, contains: patternOf(search as string) })) <= searchSlice;
 }
 
 /** Whether an index contains the runs of the filter in the order of the list. */
@@ -157,10 +178,30 @@ export async function countRuns(db: Queries, filter: RunFilter): Promise<number>
   }
   const values = valuesOf(filter);
   const strategy = await searchStrategy(db, filter);
-  if (strategy === 'slices') return countOf(db, { ...values, runByRun: true }, searchSlice);
+  if (strategy === 'slices') return countSearched(db, filter);
+  if (strategy === 'matches') return Number((await count.only(db, { ...byMatch(values, filter), ...wholeList, order: 'desc' })).total);
   if (isIndexed(filter) && number === undefined) return countOf(db, values, skippedSlice);
   const byIssue = strategy === 'issues' ? true : undefined;
   return Number((await count.only(db, { ...values, ...wholeList, order: 'desc', byIssue })).total);
+}
+
+/** Counts the runs of a search that has many candidates: these are read in parts if the index finds all of them. */
+async function countSearched(db: Queries, filter: RunFilter): Promise<number> {
+  const values = { ...valuesOf(filter), runByRun: true } as const;
+  const phrase = filter.search === undefined ? undefined : phraseOf(foldedSearch(filter.search));
+  const { teamId } = filter;
+  if (phrase === undefined || (await countRunsOfNamedAgents(db, { teamId, contains: values.contains as string })) > 0)
+    return countOf(db, values, searchSlice);
+  let total = 0;
+  let afterRow: number | undefined;
+  do {
+    const untilRow = await rowAfter(db, phrase, searchSlice - 1, afterRow);
+    const part = { ...values, phrase, afterRow, untilRow };
+    total += Number((await count.only(db, { ...part, ...wholeList, order: 'desc' })).total);
+    afterRow = untilRow;
+    await setImmediate();
+  } while (afterRow !== undefined);
+  return total;
 }
 
 async function countOf(db: Queries, values: Values, size: number): Promise<number> {

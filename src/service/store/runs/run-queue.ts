@@ -5,7 +5,6 @@
  */
 import type { ExpressionBuilder } from 'kysely';
 import { defaultPlan } from '../access/plan.ts';
-import { lockTeam } from '../access/teams.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
 import type { Database } from '../database/schema.ts';
@@ -16,20 +15,12 @@ import { type Claimant, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/
  * heartbeats comes first; it still has its slot.
  */
 export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | undefined> {
+  // In one transaction, or two workers could both take the last free slot of a team.
+  if (!db.isTransaction) return db.transaction().execute((trx) => claimRunJob(trx, kind, claimant));
   const abandonedJob = await takeAbandoned(db, kind, claimant);
   if (abandonedJob !== undefined) return abandonedJob;
-  for (;;) {
-    const next = await nextInLine(db, kind, claimant.now);
-    if (next === undefined) return undefined;
-    const job = await db.transaction().execute(async (trx) => {
-      // Otherwise two workers, on two nodes, could both take the last free slot of a team.
-      await lockTeam(trx, next.lane);
-      if ((await countExecuting(trx, kind, next.lane)) >= (await capacityOf(trx, next.lane))) return undefined;
-      return takeJob(trx, { ...next, status: 'queued' }, claimant);
-    });
-    // Otherwise another worker was faster, and there may be another job.
-    if (job !== undefined) return job;
-  }
+  const next = await nextInLine(db, kind, claimant.now);
+  return next && takeJob(db, { ...next, status: 'queued' }, claimant);
 }
 
 /** How many slots of the lane are in use. */
@@ -44,13 +35,6 @@ const executing = preparedQuery((db, { kind, teamId }: { kind: string; teamId: s
     .where('kind', '=', kind)
     .where('lane', '=', teamId)
     .where('status', '=', 'running'),
-);
-
-const capacityOf = async (db: Queries, teamId: string): Promise<number> =>
-  (await concurrency.first(db, { teamId }))?.max_concurrent_runs ?? defaultPlan.maxConcurrentRuns;
-
-const concurrency = preparedQuery((db, { teamId }: { teamId: string }) =>
-  db.selectFrom('plans').select('max_concurrent_runs').where('team_id', '=', teamId),
 );
 
 /** Reads only the first job of each lane, however many are waiting. Runs that became due at the same moment are sorted by number. */

@@ -26,9 +26,24 @@ export async function addToTotals(trx: Queries, { team_id, agent_id, source, sta
 /** Counts a run whose status has changed. Call it in the transaction of the change. */
 export async function moveInTotals(trx: Queries, run: RunGroup, from: RunStatus): Promise<void> {
   if (from === run.status) return;
-  await addToTotals(trx, { ...run, status: from }, -1);
-  await addToTotals(trx, run, 1);
+  const { team_id, agent_id, source, status } = run;
+  await move.change(trx, { team_id, agent_id, source, status, from });
 }
+
+const move = preparedQuery((db, run: RunGroup & { from: RunStatus }) => {
+  const group = { team_id: run.team_id, agent_id: run.agent_id, source: run.source };
+  return db
+    .insertInto('run_totals')
+    .values([
+      { ...group, status: run.from, runs: -1 },
+      { ...group, status: run.status, runs: 1 },
+    ])
+    .onConflict((conflict) =>
+      conflict
+        .columns(['team_id', 'agent_id', 'status', 'source'])
+        .doUpdateSet((set) => ({ runs: set('run_totals.runs', '+', set.ref('excluded.runs')) })),
+    );
+});
 
 /** How many runs match all of the filters. */
 export async function sumTotals(

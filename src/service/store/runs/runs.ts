@@ -81,9 +81,11 @@ export async function changeRun(
   changes: Updateable<RunsTable>,
 ): Promise<RunRow | undefined> {
   for (;;) {
-    const before = (await statusOf.first(trx, { id }))?.status;
+    // If there is only one, the update finds out whether the run has it.
+    const before = from.length === 1 ? from[0] : (await statusOf.first(trx, { id }))?.status;
     if (before === undefined || !from.includes(before)) return undefined;
     const row = await changeQuery.first(trx, { ...changes, changedId: id, from: before });
+    if (row === undefined && from.length === 1) return undefined;
     // Otherwise another node was faster, and the run has a different status now.
     if (row === undefined) continue;
     await moveInTotals(trx, row, before);

@@ -1,5 +1,6 @@
 /** Webhook subscriptions, and the secrets that sign their deliveries. */
 import type { Insertable, Updateable } from 'kysely';
+import { cachedQuery } from '../database/cached.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
 import type { WebhookRow, WebhookSecretRow, WebhookSecretsTable, WebhookSubscriptionsTable } from '../database/schema.ts';
@@ -20,6 +21,9 @@ const ofTeam = preparedQuery((db, { teamId }: { teamId: string }) =>
     .orderBy('created_at')
     .orderBy('id'),
 );
+
+/** The same for transactions that record events: most changes of a run do. */
+export const recipientRows = cachedQuery(['webhook_subscriptions'], ofTeam);
 
 export async function findWebhook(db: Queries, teamId: string, id: string): Promise<WebhookRow | undefined> {
   return db

@@ -131,7 +131,7 @@ it('aborts a job that was being claimed when the worker was closed, and waits fo
   let closing: Promise<void> | undefined;
   const order: unknown[] = [];
   const claiming = new Gate();
-  const claim: Job<undefined>['claim'] = async (...args) => {
+  const claim: Job<undefined>['claim'] = async (_, ...args) => {
     closing = worker.close(10_000).then(() => void order.push('closed'));
     claiming.open();
     return claimJob(...args);

@@ -191,6 +191,15 @@ describe('a subscription', () => {
       expect(await subscribe('https://fcm.googleapis.com/fcm/send/x', invalidKeys)).toEqual([400, 'invalid_request']);
   });
 
+  it('replaces the oldest one of a session that has ten', async () => {
+    const [api, service] = [await start(), await PushService.start()];
+    const page = await signedIn(api);
+    const subscriptions = Array.from({ length: 11 }, () => service.subscribe());
+    for (const subscription of subscriptions) await push(page, 'PUT', subscription);
+    const isSubscribed = async (index: number) => (await push(page, 'POST', { endpoint: subscriptions[index]?.endpoint })).body.subscribed;
+    expect([await isSubscribed(0), await isSubscribed(1), await isSubscribed(10)]).toEqual([false, true, true]);
+  });
+
   it('is refused without a valid token, and with one that may not read human requests', async () => {
     const api = await start();
     const subscription = (await PushService.start()).subscribe();
@@ -210,7 +219,14 @@ describe('a subscription', () => {
 
 it.each([
   [0, 201, undefined, 'drop'],
+  [0, 404, undefined, 'unsubscribe'],
   [0, 410, undefined, 'unsubscribe'],
+  [0, 400, undefined, 'drop'],
+  [0, 408, undefined, 30_000],
+  [0, 499, undefined, 'drop'],
+  [0, 500, undefined, 30_000],
+  [1, null, undefined, 300_000],
+  [2, null, undefined, 1_800_000],
   [0, 413, undefined, 'drop'],
   [0, 429, undefined, 30_000],
   [0, 429, 600_000, 600_000],
@@ -218,5 +234,8 @@ it.each([
   [4, 503, undefined, 'drop'],
 ])('after %i attempts, an answer %s that requests a pause of %s is followed by %s', (tries, status, retryAfter, expected) => {
   const error = status === 201 ? null : 'failed';
-  expect(followUp(tries, { status, error, retryAfter }, { scale: 1, random: () => 0.5 })).toBe(expected);
+  const follow = (random: number) => followUp(tries, { status, error, retryAfter }, { scale: 1, random: () => random });
+  expect(follow(0.5)).toBe(expected);
+  // Pushes that failed together are not all repeated together.
+  if (typeof expected === 'number' && retryAfter === undefined) expect([follow(0), follow(1)]).toEqual([0.8 * expected, 1.2 * expected]);
 });

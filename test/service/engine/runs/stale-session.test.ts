@@ -34,6 +34,21 @@ const writes: [string, (session: RunSession) => Promise<unknown>][] = [
     (session) => session.act('step', { do: 'create', queue: 'Queue', draft: { title: 'New', data: '{}', labels: [] } as never }),
   ],
   ['its completion', (session) => session.finish({ status: 'completed' })],
+  [
+    'its last step with its completion',
+    (session) => session.commit('step', { done: true }, [{ kind: 'text', id: 'm', text: 'Done' }], undefined, { status: 'completed' }),
+  ],
+  [
+    'its last step with its failure, a picture, and a memory file',
+    (session) =>
+      session.commit(
+        'step',
+        null,
+        [{ kind: 'screenshot', id: 'p', toolName: 'browse', startedAt: new Date(0), image: picture }],
+        { path: 'notes.md', content: 'x', append: false },
+        { status: 'failed', error: 'no' },
+      ),
+  ],
   ['its failure', (session) => session.finish({ status: 'failed', error: 'no' })],
   ['a human request', (session) => session.finish({ status: 'waiting', step: 'ask', request })],
   ['a pause', (session) => session.finish({ status: 'sleeping', until: 1 })],

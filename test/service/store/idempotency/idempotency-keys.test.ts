@@ -36,7 +36,7 @@ async function openStore(bounds?: { records: number; bytes: number }) {
   /** Executes a request whose answer is its verdict. */
   const executeOnce = (overrides: Partial<KeyedRequest>, execute: (unit: UnitOfWork) => Promise<Verdict>) =>
     keys.executeOnce({ ...request, ...overrides }, execute, (verdict) => verdict);
-  return { once: executeOnce, store, commits, disk, clock };
+  return { once: executeOnce, store, commits, disk, clock, removeExpired: () => keys.removeExpired() };
 }
 
 const insertSetting = (store: Store, name: string) => store.insertInto('settings').values({ name, value: '' }).execute();
@@ -143,6 +143,31 @@ describe('a request with a key', () => {
     // The expired answer was subtracted only once.
     expect(await once({ key: 'second' }, async () => 'free')).toMatchObject({ state: 'full' });
   });
+});
+
+it('answers are stored until their bytes reach the limit of the credential', async () => {
+  const { once, store } = await openStore({ records: 100, bytes: createdAnswer.body.length + 1 });
+  await insertCredential(store, { id: 'other', team_id: 't', kind: 'api_key', name: 'other', created_at: '', revoked_at: null });
+  const storeCreated = async () => ({ store: createdAnswer });
+  for (const key of ['a', 'b']) expect(await once({ key }, storeCreated)).toMatchObject({ state: 'executed' });
+  expect(await once({ key: 'c' }, storeCreated)).toMatchObject({ state: 'full' });
+  expect(await once({ key: 'c', credentialId: 'other' }, storeCreated)).toMatchObject({ state: 'executed' });
+  expect(await storedKeys(store)).toHaveLength(3);
+});
+
+it('answers that have expired can be removed, and no longer count', async () => {
+  const { once, store, clock, removeExpired } = await openStore({ records: 2, bytes: 1_000 });
+  const storeCreated = async () => ({ store: createdAnswer });
+  await once({ key: 'a' }, storeCreated);
+  clock.advance(day - 1);
+  await once({ key: 'b' }, storeCreated);
+  await removeExpired();
+  expect((await storedKeys(store)).map(({ key }) => key)).toEqual(['a', 'b']);
+  clock.advance(1);
+  await removeExpired();
+  expect((await storedKeys(store)).map(({ key }) => key)).toEqual(['b']);
+  expect(await once({ key: 'c' }, storeCreated)).toMatchObject({ state: 'executed' });
+  expect(await once({ key: 'd' }, storeCreated)).toMatchObject({ state: 'full' });
 });
 
 describe('a commit that fails', () => {

@@ -70,6 +70,26 @@ it('a few runs with issues among many others are found by their issues', async (
   }
 });
 
+it.each<[Partial<RunFilter>]>([
+  [{}],
+  [{ agentId: 'a', statuses: ['failed'], since: '2026' }],
+  [{ hasIssues: false }],
+  [{ source: 'api', caseQueueId: 'q' }],
+])('a few matches of a search among many runs are found by the index of searches, also with the filter %o', async (filter) => {
+  const { db, plans } = await openWatched();
+  await sql`pragma foreign_keys = off`.execute(db);
+  await sql`insert into run_totals (team_id, agent_id, status, source, runs) values ('t', 'a', 'failed', 'api', 1000000)`.execute(db);
+  await listRunRows(db, { teamId: 't', ...filter, search: 'invoice' }, page);
+  await countRuns(db, { teamId: 't', search: 'invoice', ...filter, hasIssues: undefined });
+  const searches = plans().filter((plan) => plan.includes('INTEGER PRIMARY KEY'));
+  expect(searches).toHaveLength(2);
+  for (const plan of searches) {
+    expect(plan).toContain('SEARCH runs USING INTEGER PRIMARY KEY (rowid=?)');
+    expect(plan).toContain('SCAN run_search VIRTUAL TABLE INDEX');
+    expect(plan).not.toMatch(/runs_listed|SCAN runs$/m);
+  }
+});
+
 it.each<[Partial<RunFilter>]>([[{ hasIssues: true }], [{ hasIssues: false }], [{ issueSeverity: 'critical' }]])(
   'many runs with issues are counted by %o without reading the evaluation of each run',
   async (filter) => {

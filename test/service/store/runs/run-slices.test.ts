@@ -49,6 +49,14 @@ const isFailed = (number: number): boolean => number % 3 === 0;
 const filterCases: [string, Partial<RunFilter>, (number: number) => boolean][] = [
   ['a common word', { search: 'blue' }, isBlue],
   ['a rare word', { search: 'RARE' }, isRare],
+  ['a word of most runs', { search: 'plain' }, (number) => !isBlue(number) && !isRare(number)],
+  [
+    'a word of most runs among the failed ones',
+    { search: 'PLAI', statuses: ['failed'] },
+    (number) => !isBlue(number) && !isRare(number) && isFailed(number),
+  ],
+  ['two characters', { search: 'Ra' }, isRare],
+  ['the name of the agent of all runs', { search: 'agent' }, () => true],
   ['a word that does not occur', { search: 'none' }, () => false],
   ['a word among the failed ones', { search: 'blue', statuses: ['failed'] }, (number) => isBlue(number) && isFailed(number)],
   ['a word among those of two statuses', { search: 'rare', statuses: ['failed', 'completed'] }, isRare],
@@ -93,11 +101,12 @@ it.each(['asc', 'desc'] as const)('pages far down the list are those of the list
 });
 
 it.each<[string, number, () => Promise<unknown>]>([
-  ['a search', Math.floor(runs / searchSlice), () => countRuns(db, { teamId: 't', search: 'none' })],
+  ['a search for two characters', Math.floor(runs / searchSlice), () => countRuns(db, { teamId: 't', search: 'no' })],
+  ['counting a word of most runs', Math.floor((runs * 0.9) / searchSlice), () => countRuns(db, { teamId: 't', search: 'plain' })],
   [
-    'a page of a search',
+    'a page of a search for two characters',
     Math.floor(runs / searchSlice),
-    () => listRunRows(db, { teamId: 't', search: 'none' }, { limit: 5, offset: 0, order: 'desc' }),
+    () => listRunRows(db, { teamId: 't', search: 'no' }, { limit: 5, offset: 0, order: 'desc' }),
   ],
   ['counting runs with issues', Math.floor(runs / searchSlice), () => countRuns(db, { teamId: 't', hasIssues: true })],
   ['counting runs without issues', Math.floor(runs / searchSlice), () => countRuns(db, { teamId: 't', hasIssues: false })],

@@ -43,7 +43,7 @@ interface Draft {
 function describe(kind: string, data: JsonObject): Draft {
   const member = (name: string): JsonObject => (isObject(data[name]) ? data[name] : {});
   const run = member('run');
-  const runName = typeof run.run_number === 'number' ? `Run ${run.run_number}` : 'A run';
+  const runName = typeof run.run_number === 'number' ? `Run #${run.run_number}` : 'A run';
   switch (kind) {
     case 'human_request.created':
       return requestDraft(member('human_request'));
@@ -62,7 +62,7 @@ function describe(kind: string, data: JsonObject): Draft {
     case 'run.failed':
       return run.status === 'interrupted' ? { title: `${runName} was stopped` } : { title: `${runName} has failed`, text: run.error };
     case 'run.message.created':
-      return { title: 'Message of a run', text: member('message').text_content };
+      return { title: 'New message in a run', text: member('message').text_content };
     case 'run.tool_call.completed':
       return { title: `Tool call completed: ${word(member('tool_call').name)}` };
     case 'run.file.created':

@@ -6,7 +6,7 @@ import type { Scope } from '../template.ts';
 import { sizeOf } from './size.ts';
 
 /** The maximum number of characters in the templates of a step. */
-const longestTemplates = 16_384;
+const maxTemplatesLength = 16_384;
 /** The maximum number of outputs and tags in the templates of a step. */
 const maxOutputs = 100;
 /** The maximum number of characters that templates can read if they do more than insert values, and that they can write otherwise. */
@@ -48,7 +48,7 @@ export function isCheap(texts: readonly string[], scope: Scope): boolean {
     const code = codeOf(text);
     if (code === '') continue;
     length += text.length;
-    if (length > longestTemplates) return false;
+    if (length > maxTemplatesLength) return false;
     const syntax = syntaxOf(code);
     if (syntax === undefined) return false;
     outputs += syntax.outputs;

@@ -23,6 +23,7 @@ import { push } from './0027-push.ts';
 import { responders } from './0028-responders.ts';
 import { webhookFormats } from './0029-webhook-formats.ts';
 import { reminders } from './0030-reminders.ts';
+import { runSearch } from './0031-run-search.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -48,4 +49,5 @@ export const migrations: Record<string, Migration> = {
   '0028-responders': responders,
   '0029-webhook-formats': webhookFormats,
   '0030-reminders': reminders,
+  '0031-run-search': runSearch,
 };

@@ -3,7 +3,8 @@
 import { type Driver, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { Database as LibsqlDatabase } from 'libsql';
 import { Changes } from '../changes.ts';
-import { storeDriver, UnitTransaction } from './drivers.ts';
+import { type Access, DirectDatabase } from './access.ts';
+import { driverOf, storeAccess, UnitTransaction } from './drivers.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { WriteAheadLog } from './write-ahead-log.ts';
 
@@ -14,46 +15,57 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
   }
 }
 
-/** SQLite with our own driver. */
-class DriverDialect extends SqliteDialect {
-  readonly #driver: () => Driver;
-
-  constructor(driver: () => Driver) {
-    super({ database: async () => Promise.reject(new Error('The driver has the database.')) });
-    this.#driver = driver;
-  }
-
-  override createDriver(): Driver {
-    return this.#driver();
-  }
-
-  override createAdapter(): SqliteAdapter {
-    return new TransactionalSqliteAdapter();
-  }
-}
-
 /** A dialect for one open libsql database. */
-export class LibsqlDialect extends DriverDialect {
+export class LibsqlDialect extends SqliteDialect {
   readonly #commits: GroupCommit;
+  readonly #driver: Driver;
+  readonly #compiler = this.createQueryCompiler();
+  readonly #adapter = this.createAdapter();
   readonly changes: Changes;
 
   /** @param log syncs what SQLite has committed, where SQLite does not do so itself */
   constructor(database: LibsqlDatabase, log: Pick<WriteAheadLog, 'sync' | 'close'> = syncedBySqlite) {
+    super({ database: async () => Promise.reject(new Error('The driver has the database.')) });
     const changes = new Changes();
     const close = async (): Promise<void> => {
       await log.close();
       closeAndUnlock(database);
     };
     const commits = new GroupCommit(database, { changes, sync: () => log.sync(), close });
-    super(() => storeDriver(commits));
     this.changes = changes;
     this.#commits = commits;
+    this.#driver = driverOf(storeAccess(commits), () => commits.destroy());
   }
 
-  /** A unit of work on the same database, and the dialect to reach it. */
-  unit(): { transaction: UnitTransaction; dialect: SqliteDialect } {
+  override createDriver(): Driver {
+    return this.#driver;
+  }
+
+  override createAdapter(): SqliteAdapter {
+    return new TransactionalSqliteAdapter();
+  }
+
+  /** The database. */
+  open(): DirectDatabase {
+    return this.#database(storeAccess(this.#commits), this.#driver);
+  }
+
+  /** A unit of work on the database, and its transaction. */
+  unit(): { transaction: UnitTransaction; database: DirectDatabase } {
     const transaction = new UnitTransaction(this.#commits);
-    return { transaction, dialect: new DriverDialect(() => transaction.driver()) };
+    const access = transaction.access();
+    return {
+      transaction,
+      database: this.#database(
+        access,
+        driverOf(access, async () => undefined),
+      ),
+    };
+  }
+
+  #database(access: Access, driver: Driver): DirectDatabase {
+    const parts = { changes: this.changes, dialect: this, compiler: this.#compiler, adapter: this.#adapter };
+    return new DirectDatabase(access, { ...parts, driver });
   }
 }
 

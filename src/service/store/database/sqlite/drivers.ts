@@ -1,29 +1,43 @@
-/** How Kysely reaches the database: the driver of the whole store, and that of one unit of work (`Store.atomically`). */
+/** How queries reach the database: from the whole store, and from one unit of work (`Store.atomically`). */
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
+import type { Access, OpenPart } from './access.ts';
 import type { GroupCommit, OpenTransaction } from './group-commit.ts';
 import { Lock } from './lock.ts';
 import { kindOf } from './statements.ts';
 
-/** The driver of the whole store. Each transaction, and each query outside of one, is independent. */
-export const storeDriver = (commits: GroupCommit): Driver => ({
-  init: async () => undefined,
-  acquireConnection: async () => new Connection(commits, (query) => commits.runSingle(query)),
-  releaseConnection: async () => undefined,
-  async beginTransaction(connection) {
-    (connection as Connection).transaction = await commits.begin();
+/** How the whole store is accessed. Each transaction, and each query outside of one, is independent. */
+export const storeAccess = (commits: GroupCommit): Access => ({
+  runSingle: (query) => commits.runSingle(query),
+  async begin() {
+    const transaction = await commits.begin();
+    return {
+      run: (query) => commits.run(transaction, query),
+      commit: () => commits.end(transaction),
+      rollBack: () => commits.rollBack(transaction),
+    };
   },
-  commitTransaction: (connection) => commits.end(takeTransaction(connection)),
-  async rollbackTransaction(connection) {
-    // If the commit failed, there is nothing left to roll back.
-    if ((connection as Connection).transaction !== undefined) await commits.rollBack(takeTransaction(connection));
-  },
-  destroy: () => commits.destroy(),
 });
 
+/** Kysely's driver for an access, for what is not executed directly. */
+export const driverOf = (access: Access, destroy: () => Promise<void>): Driver => ({
+  init: async () => undefined,
+  acquireConnection: async () => new Connection(access),
+  releaseConnection: async () => undefined,
+  async beginTransaction(connection) {
+    (connection as Connection).part = await access.begin();
+  },
+  commitTransaction: (connection) => takePart(connection)?.commit() ?? noTransaction(),
+  // If the commit failed, there is nothing left to roll back.
+  rollbackTransaction: async (connection) => takePart(connection)?.rollBack(),
+  destroy,
+});
+
+const noTransaction = async (): Promise<never> => Promise.reject(new Error('No transaction is in progress.'));
+
 /**
- * Everything that is changed through the driver of a unit of work is one transaction; the transactions of that driver are parts of it.
+ * Everything that is changed through a unit of work is one transaction; the transactions of the unit are parts of it.
  * It begins with the first of them, so that a caller can wait for a network before. From then on it holds the only connection until
- * it ends, so that a caller that has changed something must wait for nothing but this driver.
+ * it ends, so that a caller that has changed something must wait for nothing but this unit.
  */
 export class UnitTransaction {
   readonly #commits: GroupCommit;
@@ -36,21 +50,8 @@ export class UnitTransaction {
     this.#commits = commits;
   }
 
-  driver(): Driver {
-    return {
-      init: async () => undefined,
-      acquireConnection: async () => new Connection(this.#commits, (query) => this.#runSingle(query)),
-      releaseConnection: async () => undefined,
-      beginTransaction: async (connection) => {
-        (connection as Connection).transaction = await this.#beginPart();
-      },
-      commitTransaction: async (connection) => this.#endPart(() => this.#commits.endPart(takeTransaction(connection))),
-      rollbackTransaction: async (connection) => {
-        if ((connection as Connection).transaction !== undefined)
-          this.#endPart(() => this.#commits.rollBackPart(takeTransaction(connection)));
-      },
-      destroy: async () => undefined,
-    };
+  access(): Access {
+    return { runSingle: (query) => this.#runSingle(query), begin: () => this.#beginPart() };
   }
 
   /** Resolves when everything is on the disk, and rejects if nothing is. */
@@ -75,12 +76,16 @@ export class UnitTransaction {
     }
   }
 
-  async #beginPart(): Promise<OpenTransaction> {
+  async #beginPart(): Promise<OpenPart> {
     await this.#enter();
     try {
       const transaction = await this.#ensureTransaction();
       this.#commits.beginPart(transaction);
-      return transaction;
+      return {
+        run: (query) => this.#commits.run(transaction, query),
+        commit: async () => this.#endPart(() => this.#commits.endPart(transaction)),
+        rollBack: async () => this.#endPart(() => this.#commits.rollBackPart(transaction)),
+      };
     } catch (error) {
       this.#lock.release();
       throw error;
@@ -116,25 +121,22 @@ export class UnitTransaction {
   }
 }
 
-function takeTransaction(connection: DatabaseConnection): OpenTransaction {
-  const { transaction } = connection as Connection;
-  if (transaction === undefined) throw new Error('No transaction is in progress.');
-  (connection as Connection).transaction = undefined;
-  return transaction;
+function takePart(connection: DatabaseConnection): OpenPart | undefined {
+  const { part } = connection as Connection;
+  (connection as Connection).part = undefined;
+  return part;
 }
 
 class Connection implements DatabaseConnection {
-  readonly #commits: GroupCommit;
-  readonly #runSingle: (query: CompiledQuery) => Promise<QueryResult<never>>;
-  transaction: OpenTransaction | undefined;
+  readonly #access: Access;
+  part: OpenPart | undefined;
 
-  constructor(commits: GroupCommit, runSingle: (query: CompiledQuery) => Promise<QueryResult<never>>) {
-    this.#commits = commits;
-    this.#runSingle = runSingle;
+  constructor(access: Access) {
+    this.#access = access;
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    return this.transaction === undefined ? this.#runSingle(query) : this.#commits.run(this.transaction, query);
+    return this.part === undefined ? this.#access.runSingle(query) : this.part.run(query);
   }
 
   // biome-ignore lint/correctness/useYield: nothing here is ever streamed

@@ -37,7 +37,8 @@ class Group {
 /** A transaction in progress: a savepoint of its group. Its owner holds the lock until the transaction ends. */
 export interface OpenTransaction {
   readonly group: Group;
-  hasWritten: boolean;
+  /** The tables that it has changed; undefined for SQL written by hand. */
+  readonly changedTables: Set<string | undefined>;
 }
 
 /** How often a read is repeated because what it had seen did not reach the disk. */
@@ -65,8 +66,9 @@ export class GroupCommit {
   #group: Group | undefined;
   /** The group that was committed last, until it is on the disk. */
   #syncingGroup: Group | undefined;
-  /** Why a sync failed. Nothing is read or written from then on. */
-  #syncError: Error | undefined;
+  #end: Promise<void> | undefined;
+  /** Why a sync failed, or that the database was closed. Nothing is read or written from then on. */
+  #unusable: Error | undefined;
 
   /** @param parts where changes are counted, what syncs everything that was committed to the disk, and what closes the database */
   constructor(
@@ -89,7 +91,7 @@ export class GroupCommit {
     try {
       const group = this.#join();
       this.#control.savepoint.run([]);
-      return { group, hasWritten: false };
+      return { group, changedTables: new Set() };
     } catch (error) {
       this.#lock.release();
       throw error;
@@ -98,16 +100,16 @@ export class GroupCommit {
 
   /** Runs a query as part of a transaction. */
   run(transaction: OpenTransaction, query: CompiledQuery): QueryResult<never> {
-    if (kindOf(query.query) !== 'read') transaction.hasWritten = true;
+    if (kindOf(query.query) !== 'read') transaction.changedTables.add(changedTable(query.query));
     return this.#inGroup(transaction.group, query);
   }
 
   /** Ends a transaction. Resolves when it and everything that it has read are on the disk, and rejects when they are not. */
-  async end({ group, hasWritten }: OpenTransaction): Promise<void> {
+  async end({ group, changedTables }: OpenTransaction): Promise<void> {
     try {
       if (group.failure !== undefined) throw group.failure;
       this.#control.release.run([]);
-      group.dirty ||= hasWritten;
+      group.dirty ||= changedTables.size > 0;
     } finally {
       this.#lock.release();
     }
@@ -115,9 +117,10 @@ export class GroupCommit {
   }
 
   /** Takes a transaction back. Resolves when everything that it has read is on the disk: it may be the reason for taking it back. */
-  async rollBack({ group }: OpenTransaction): Promise<void> {
+  async rollBack(transaction: OpenTransaction): Promise<void> {
+    const { group } = transaction;
     try {
-      this.#takeBack(group);
+      this.#takeBack(transaction);
     } finally {
       this.#lock.release();
     }
@@ -135,8 +138,8 @@ export class GroupCommit {
     this.#control.release.run([]);
   }
 
-  rollBackPart({ group }: OpenTransaction): void {
-    this.#takeBack(group);
+  rollBackPart(transaction: OpenTransaction): void {
+    this.#takeBack(transaction);
   }
 
   /** Runs a query that is not part of a transaction. A read that has seen a change which then failed to reach the disk is repeated. */
@@ -152,12 +155,19 @@ export class GroupCommit {
     }
   }
 
-  /** Commits what is open, and closes the database. */
-  async destroy(): Promise<void> {
+  /** Commits what is open, and closes the database. Queries are rejected from then on. */
+  destroy(): Promise<void> {
+    this.#end ??= this.#commitAndClose();
+    return this.#end;
+  }
+
+  async #commitAndClose(): Promise<void> {
     await this.#lock.acquire();
     this.#commit();
     await this.#syncingGroup?.durable.catch(() => undefined);
+    this.#unusable ??= new Error('The database was closed.');
     await this.#close();
+    this.#lock.release();
   }
 
   /** The group that has to be on the disk before anybody learns what a group shows. It includes all earlier groups. */
@@ -171,7 +181,7 @@ export class GroupCommit {
     let unsyncedGroup: Group | undefined;
     let result: QueryResult<never>;
     try {
-      if (this.#syncError !== undefined) throw this.#syncError;
+      if (this.#unusable !== undefined) throw this.#unusable;
       const kind = kindOf(query.query);
       if (kind === 'other') result = this.#runHandwritten(query);
       else {
@@ -208,16 +218,18 @@ export class GroupCommit {
     }
   }
 
-  #takeBack(group: Group): void {
+  #takeBack({ group, changedTables }: OpenTransaction): void {
     // A group that failed has left nothing to take back.
     if (group.failure !== undefined) return;
+    // What it has read after its own changes, and cached, is no longer true.
+    for (const table of changedTables) this.#changes.count(table);
     this.#control.rollBack.run([]);
     this.#control.release.run([]);
   }
 
   /** The open group. A new one is committed after everything that has arrived by now has been handled. */
   #join(): Group {
-    if (this.#syncError !== undefined) throw this.#syncError;
+    if (this.#unusable !== undefined) throw this.#unusable;
     if (this.#group !== undefined) return this.#group;
     this.#control.begin.run([]);
     const group = new Group();
@@ -272,12 +284,12 @@ export class GroupCommit {
   /** What was committed may be lost with the next power failure, and can no longer be taken back. */
   #breakDown(group: Group, error: unknown): void {
     // Not the code of its cause: after a disk that was full, nothing would have been written.
-    this.#syncError ??= Object.assign(
+    this.#unusable ??= Object.assign(
       new Error('The disk did not keep what was written; restart the service when it works again.', { cause: error }),
       { code: 'EIO' },
     );
-    this.#fail(group, this.#syncError);
-    if (this.#group !== undefined) this.#abandon(this.#group, this.#syncError);
+    this.#fail(group, this.#unusable);
+    if (this.#group !== undefined) this.#abandon(this.#group, this.#unusable);
   }
 
   #fail(group: Group, error: unknown): void {

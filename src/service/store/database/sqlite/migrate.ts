@@ -50,8 +50,9 @@ export async function appliedMigrations(db: Kysely<Database>): Promise<string[]>
 }
 
 async function tableNames(db: Kysely<Database>): Promise<string[]> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
-  return tables.map(({ name }) => name);
+  // Kysely's introspection would also read the columns of each table.
+  const tables = sql<{ name: string }>`select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%'`;
+  return (await tables.execute(db)).rows.map(({ name }) => name);
 }
 
 async function backUp(db: Kysely<Database>, dataDirectory: string, version: string): Promise<void> {

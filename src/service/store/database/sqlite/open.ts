@@ -4,11 +4,9 @@
  */
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Kysely } from 'kysely';
 import Libsql from 'libsql';
 import { AopsError, exitCodes } from '../../../../base/errors.ts';
 import type { Store, UnitOfWork } from '../database.ts';
-import type { Database } from '../schema.ts';
 import { dataFailure } from './data-failure.ts';
 import { LibsqlDialect } from './dialect.ts';
 import type { UnitTransaction } from './drivers.ts';
@@ -45,17 +43,17 @@ export async function openUnchanged(dataDirectory: string): Promise<Store> {
 /** The store over a dialect. */
 export function storeOf(dialect: LibsqlDialect): Store {
   const { changes } = dialect;
-  return Object.assign(new Kysely<Database>({ dialect }), {
+  return Object.assign(dialect.open(), {
     changes,
     async atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>): Promise<Result> {
-      const { transaction, dialect: ofUnit } = dialect.unit();
+      const { transaction, database } = dialect.unit();
       const effects: (() => void)[] = [];
       const undos: (() => Promise<void>)[] = [];
       const effectsOfUnit: Omit<UnitOfWork, 'store'> = {
         afterCommit: (act) => void effects.push(act),
         onRollback: (undo) => void undos.unshift(undo),
       };
-      const store: Store = Object.assign(new Kysely<Database>({ dialect: ofUnit }), {
+      const store: Store = Object.assign(database, {
         changes,
         atomically: <Result>(action: (unit: UnitOfWork) => Promise<Result>) => action({ store, ...effectsOfUnit }),
       });

@@ -79,6 +79,12 @@ export interface RunTotalsTable {
   runs: number;
 }
 
+/** The index of titles and IDs (store/runs/run-search.ts). Its texts cannot be read. */
+export interface RunSearchTable {
+  /** The row of the run. */
+  rowid: Fixed<number>;
+}
+
 /** The session of a run's agent, for runtimes that start one. */
 export interface AgentSessionsTable {
   run_id: Fixed<string>;
@@ -194,6 +200,7 @@ export interface RunsTables {
   runs: RunsTable;
   removed_runs: RemovedRunsTable;
   run_totals: RunTotalsTable;
+  run_search: RunSearchTable;
   messages: MessagesTable;
   journal: JournalTable;
   human_requests: HumanRequestsTable;

@@ -16,8 +16,14 @@ export interface GracefulClient {
   close(): Promise<void>;
 }
 
-/** @param onInterrupt called when the command was interrupted and requests may still be in progress */
-export async function gracefulClient(context: Context, onInterrupt: () => void): Promise<GracefulClient> {
+/** Loaded only when it is needed. */
+const connectClient = async (context: Context): Promise<Client> => (await import('../connect/connection.ts')).connect(context);
+
+/**
+ * @param onInterrupt called when the command was interrupted and requests may still be in progress
+ * @param connect creates the client of a context
+ */
+export async function gracefulClient(context: Context, onInterrupt: () => void, connect = connectClient): Promise<GracefulClient> {
   const controller = new AbortController();
   const endController = new AbortController();
   const onAbort = (): void => {
@@ -35,7 +41,6 @@ export async function gracefulClient(context: Context, onInterrupt: () => void):
   };
   if (context.signal.aborted) onAbort();
   else context.signal.addEventListener('abort', onAbort, { once: true });
-  const { connect } = await import('../connect/connection.ts');
   const ownContext: Context = { ...context, signal: controller.signal };
   const client = await connect(ownContext);
   ownContext.client = async () => client;

@@ -1,6 +1,6 @@
 /** The timeline of a run: calls with their results, requests with their answers, in order, and with bounded memory. */
 import { expect, it } from 'vitest';
-import { type Entry, timelineEntries } from '../../../src/cli/run-record/entries.ts';
+import { type Entry, timelineEntries } from '../../../src/cli/run-record/timeline.ts';
 import type { RecordedHumanRequest, RunMessage } from '../../../src/interface/types.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 6, 18, 9) + second * 1_000).toISOString();

@@ -1,4 +1,4 @@
-/** The run with which a run that failed is compared. */
+/** Finds the run with which a failed run is compared. */
 import type { Run } from '../../interface/types.ts';
 import type { Context } from '../kit/context.ts';
 

@@ -165,8 +165,8 @@ export function splitDiffs(result: unknown): { diffs: FileDiff[]; rest: unknown 
   if (!isObject(result) || !Array.isArray(result.diffs)) return { diffs: [], rest: result };
   const isDiff = (each: unknown): each is FileDiff => isObject(each) && typeof each.path === 'string' && typeof each.diff === 'string';
   const { diffs, ...fields } = result;
-  const others = (diffs as unknown[]).filter((each) => !isDiff(each));
-  const rest = others.length > 0 ? { ...fields, diffs: others } : Object.keys(fields).length > 0 ? fields : undefined;
+  const otherDiffs = (diffs as unknown[]).filter((each) => !isDiff(each));
+  const rest = otherDiffs.length > 0 ? { ...fields, diffs: otherDiffs } : Object.keys(fields).length > 0 ? fields : undefined;
   return { diffs: (diffs as unknown[]).filter(isDiff).map(({ path, diff }) => ({ path, diff })), rest };
 }
 

@@ -4,7 +4,7 @@ import { crypto } from '../../base/crypto.ts';
 import type { Client } from '../../client/client.ts';
 import { inParallel } from '../../client/transfers/parallel.ts';
 import { listRunTree, parallelTransfers, readRunFile, runFileBytes, type TreeFile, workspace } from '../../client/transfers/run-files.ts';
-import { isGap } from './gaps.ts';
+import { readOrNoteGap } from './gaps.ts';
 
 export interface FileRecord {
   path: string;
@@ -20,7 +20,7 @@ export const hashLimits = { files: 500, fileBytes: 64 * 1024 * 1024, totalBytes:
 export const fileOperations = ['listRunSandboxFiles', 'getRunSandboxFileContent'] as const;
 
 /**
- * All files below /workspace by path.
+ * All files below /workspace by path. Files disappear with their sandbox, and some cannot be read; that is part of the record, and not an error.
  * @param gaps receives sentences about what could not be read
  */
 export async function readFiles(
@@ -29,13 +29,13 @@ export async function readFiles(
   { signal, gaps, limits = hashLimits }: { signal: AbortSignal; gaps: string[]; limits?: typeof hashLimits },
 ): Promise<FileRecord[]> {
   const place = { runId };
-  const tree = await orGap(gaps, () => listRunTree(client, place, workspace, signal));
+  const tree = await readOrNoteGap(gaps, () => listRunTree(client, place, workspace, signal));
   const files = (tree?.files ?? []).sort((a, b) => (a.path < b.path ? -1 : 1));
   const hashedFiles = new Set(filesWithin(files, limits));
   const records = await inParallel(files, parallelTransfers, signal, async (file, fileSignal) => {
     const { path, size } = file;
     if (!hashedFiles.has(file)) return { path, size, sha256: null };
-    const sha256 = await orGap(gaps, async () => {
+    const sha256 = await readOrNoteGap(gaps, async () => {
       let hash = crypto().createHash('sha256');
       const restart = async (): Promise<void> => {
         hash = crypto().createHash('sha256');
@@ -61,15 +61,4 @@ function filesWithin(files: readonly TreeFile[], limits: typeof hashLimits): Tre
       return true;
     })
     .slice(0, limits.files);
-}
-
-/** Files disappear with their sandbox, and some cannot be read: that is part of the record, and not an error. */
-async function orGap<T>(gaps: string[], read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!isGap(error)) throw error;
-    if (!gaps.includes(error.message)) gaps.push(error.message);
-    return undefined;
-  }
 }

@@ -5,7 +5,7 @@ import { renderDiff } from '../../../terminal/diff.ts';
 import type { Styles } from '../../../terminal/style.ts';
 
 /** Characters of a line; some clients write their whole file on one. */
-const longestLine = 300;
+const maxLineLength = 300;
 
 interface Change {
   file: string;
@@ -17,14 +17,14 @@ interface Change {
   document: unknown;
 }
 
-/** A unified diff. Values of variables, headers, and members with a telling name are replaced by their names. */
-export async function shownChange({ file, before, after, exists, document }: Change, styles?: Styles): Promise<string> {
+/** A unified diff. Values of variables and headers, and of members whose names suggest a secret, are replaced by their names. */
+export async function previewChange({ file, before, after, exists, document }: Change, styles?: Styles): Promise<string> {
   const redactor = createRedactor(new Map(secretsOf(document)));
   const [shownBefore, shownAfter] = [before, after].map((text) =>
     redactor
       .text(text)
       .split('\n')
-      .map((line) => shorten(line, longestLine))
+      .map((line) => shorten(line, maxLineLength))
       .join('\n'),
   ) as [string, string];
   const comparison = { before: shownBefore, after: shownAfter, beforeName: exists ? file : '/dev/null', afterName: file };

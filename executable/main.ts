@@ -1,0 +1,35 @@
+/** The entry point of the single-file executable: does what the launcher does, without files next to it. */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { configPaths } from '../src/config/paths.ts';
+import { chunkLoader } from './chunks.ts';
+import { embedded, script } from './embedded.ts';
+import { runProgramFile } from './programs.ts';
+import { unpackGroup } from './unpack.ts';
+
+/** Packages that the bundle loads from the disk, and the group of files that contains them. */
+const groups: Readonly<Record<string, string>> = { libsql: 'service', 'playwright-core': 'browser' };
+
+const { env, argv } = process;
+const cache = configPaths(env, env.HOME ?? os.homedir(), process.platform, process.cwd()).cache;
+// The name contains a hash of all files, so versions do not share a folder.
+const folder = path.join(cache, 'executable', embedded('folder').toString());
+
+const load = chunkLoader(folder, (name) => {
+  const group = groups[name];
+  if (group === undefined) return;
+  // The service looks for the library of the browser before it loads it.
+  for (const one of group === 'service' ? Object.values(groups) : [group]) unpackGroup(one, folder);
+});
+
+if (!runProgramFile(argv.slice(2), load)) {
+  argv[1] = script;
+  const { main } = load('./main.js') as { main: typeof import('../src/main.ts').main };
+  // See code-cache.ts.
+  const prepare = (): void => (load('node:v8') as typeof import('node:v8')).setFlagsFromString('--liftoff-only');
+  void main(process, prepare, (text) => fs.writeSync(1, text)).then((code) => {
+    process.exitCode = code;
+  });
+}

@@ -1,0 +1,113 @@
+/**
+ * Kysely over one SQLite connection, without its machinery for pools: to acquire a connection for each query, and to queue the queries
+ * of a transaction, takes longer than a simple query does.
+ */
+import {
+  type CompiledQuery,
+  DefaultConnectionProvider,
+  DefaultQueryExecutor,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  Kysely,
+  type KyselyProps,
+  type QueryCompiler,
+  type QueryResult,
+  Transaction,
+  TransactionBuilder,
+} from 'kysely';
+import type { Changes } from '../changes.ts';
+import type { Database } from '../schema.ts';
+
+/** A transaction in progress, or a part of a unit of work. It ends once. */
+export interface OpenPart {
+  run(query: CompiledQuery): QueryResult<never>;
+  /** Rejects if nothing of it remains. */
+  commit(): Promise<void>;
+  rollBack(): Promise<void>;
+}
+
+/** How queries and transactions are executed. */
+export interface Access {
+  /** Runs a query that is not part of a transaction. */
+  runSingle(query: CompiledQuery): Promise<QueryResult<never>>;
+  begin(): Promise<OpenPart>;
+}
+
+/** What databases and units of work on the same connection share. */
+export interface Connected {
+  readonly changes: Changes;
+  readonly dialect: Dialect;
+  readonly compiler: QueryCompiler;
+  readonly adapter: DialectAdapter;
+  /** Closes the database, and runs what is not executed directly. */
+  readonly driver: Driver;
+}
+
+/** Executes queries immediately. Everything else, such as compiling them, is Kysely's. */
+class DirectExecutor extends DefaultQueryExecutor {
+  /** For cached queries. */
+  readonly changes: Changes;
+  readonly #run: Access['runSingle'];
+
+  constructor({ changes, compiler, adapter, driver }: Connected, run: Access['runSingle']) {
+    super(compiler, adapter, new DefaultConnectionProvider(driver));
+    this.changes = changes;
+    this.#run = run;
+  }
+
+  override executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return this.#run(query);
+  }
+}
+
+/** A database, or a unit of work, whose queries and transactions are executed directly. */
+export class DirectDatabase extends Kysely<Database> {
+  readonly #transactions: DirectTransactions;
+
+  constructor(access: Access, connected: Connected) {
+    const { dialect, driver } = connected;
+    const executor = new DirectExecutor(connected, (query) => access.runSingle(query));
+    const props: KyselyProps = { config: { dialect }, dialect, driver, executor };
+    super(props);
+    this.#transactions = new DirectTransactions(props, access, connected);
+  }
+
+  override transaction(): TransactionBuilder<Database> {
+    return this.#transactions;
+  }
+}
+
+class DirectTransactions extends TransactionBuilder<Database> {
+  readonly #props: KyselyProps;
+  readonly #access: Access;
+  readonly #connected: Connected;
+
+  constructor(props: KyselyProps, access: Access, connected: Connected) {
+    super(props);
+    this.#props = props;
+    this.#access = access;
+    this.#connected = connected;
+  }
+
+  override async execute<Result>(work: (trx: Transaction<Database>) => Promise<Result>): Promise<Result> {
+    const part = await this.#access.begin();
+    let hasEnded = false;
+    const run = async (query: CompiledQuery): Promise<QueryResult<never>> => {
+      if (hasEnded) throw new Error('This transaction has ended.');
+      return part.run(query);
+    };
+    const executor = new DirectExecutor(this.#connected, run);
+    let result: Result;
+    try {
+      result = await work(new Transaction<Database>({ ...this.#props, executor }));
+    } catch (error) {
+      hasEnded = true;
+      await part.rollBack();
+      throw error;
+    }
+    hasEnded = true;
+    await part.commit();
+    return result;
+  }
+}

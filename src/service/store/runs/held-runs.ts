@@ -1,0 +1,89 @@
+/** Runs as their drivers see them: each query also makes sure that the driver's claim still holds. */
+import type { ExpressionBuilder, SqlBool } from 'kysely';
+import type { RunStatus } from '../../../interface/types.ts';
+import type { Queries } from '../database/database.ts';
+import { preparedQuery } from '../database/prepared.ts';
+import type { Database, RunRow } from '../database/schema.ts';
+import type { Claim } from '../jobs/jobs.ts';
+
+/** What a driver has to know of its run before each write. */
+export interface HeldRun {
+  status: RunStatus;
+  /** Number of the last message that a person sent to the run; null if there is none. */
+  last_posted: number | null;
+}
+
+/**
+ * The run of a claimed job, or undefined if the claim no longer holds or the run has been removed. In the transaction of a write, this
+ * is the fence.
+ */
+export const heldRun = (trx: Queries, claim: Claim): Promise<HeldRun | undefined> => held.first(trx, claim);
+
+const held = preparedQuery((db, claim: Claim) =>
+  db
+    .selectFrom('jobs')
+    .innerJoin('runs', 'runs.id', 'jobs.subject_id')
+    .select((select) => ['runs.status', lastPosted(select).as('last_posted')])
+    .where('jobs.id', '=', claim.id)
+    .where('jobs.epoch', '=', claim.epoch)
+    .where('jobs.status', '=', 'running'),
+);
+
+/** A run that a driver is about to execute, with what belongs to it. */
+export type ExecutedRun = RunRow & {
+  agent_name: string;
+  last_posted: number | null;
+  /** Whether its sandbox contains a repository, its turn steps or human requests, and the run the session of an agent. */
+  has_repository: SqlBool;
+  has_steps: SqlBool;
+  has_requests: SqlBool;
+  has_session: SqlBool;
+};
+
+/** The same for a driver that begins. */
+export const executedRun = (db: Queries, claim: Claim): Promise<ExecutedRun | undefined> => executed.first(db, claim);
+
+const executed = preparedQuery((db, claim: Claim) =>
+  db
+    .selectFrom('jobs')
+    .innerJoin('runs', 'runs.id', 'jobs.subject_id')
+    .innerJoin('agents', 'agents.id', 'runs.agent_id')
+    .selectAll('runs')
+    .select('agents.name as agent_name')
+    .select((select) => [
+      lastPosted(select).as('last_posted'),
+      select
+        .exists(select.selectFrom('sandbox_repositories').select('sandbox_id').whereRef('sandbox_id', '=', 'runs.sandbox_id'))
+        .as('has_repository'),
+      select
+        .exists(
+          select.selectFrom('journal').select('step').whereRef('journal.run_id', '=', 'runs.id').whereRef('journal.turn', '=', 'runs.turn'),
+        )
+        .as('has_steps'),
+      select
+        .exists(
+          select
+            .selectFrom('human_requests')
+            .select('human_requests.id')
+            .whereRef('human_requests.run_id', '=', 'runs.id')
+            .whereRef('human_requests.turn', '=', 'runs.turn'),
+        )
+        .as('has_requests'),
+      select
+        .exists(select.selectFrom('agent_sessions').select('run_id').whereRef('agent_sessions.run_id', '=', 'runs.id'))
+        .as('has_session'),
+    ])
+    .where('jobs.id', '=', claim.id)
+    .where('jobs.epoch', '=', claim.epoch)
+    .where('jobs.status', '=', 'running'),
+);
+
+const lastPosted = (select: ExpressionBuilder<Database, 'runs'>) =>
+  select
+    .selectFrom('messages')
+    .select('messages.seq')
+    .whereRef('messages.run_id', '=', 'runs.id')
+    .where('messages.role', '=', 'user')
+    .where('messages.type', '=', 'message')
+    .orderBy('messages.seq', 'desc')
+    .limit(1);

@@ -1,0 +1,69 @@
+/**
+ * Finds the runs whose title or ID contains a text with an index of sequences of three characters (migration 0031). The index only
+ * selects candidates; the conditions of the filter decide.
+ */
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { namesOf, preparedQuery } from '../database/prepared.ts';
+
+/** The candidates for a search. */
+export interface Matches {
+  /** What the index is searched for. */
+  phrase: string | undefined;
+  /** The LIKE pattern for names of agents. */
+  contains: string | undefined;
+  /** Whether the runs of agents with such a name are candidates, too. */
+  withAgents: true | undefined;
+  /** Limits the candidates of the index to rows after the first and up to the second. */
+  afterRow: number | undefined;
+  untilRow: number | undefined;
+}
+
+/** How many characters a text must have to be found in the index. */
+const minCharacters = 3;
+
+/** The phrase for a folded text; undefined if the index cannot find it. */
+export const phraseOf = (text: string): string | undefined =>
+  [...text].length < minCharacters || /[\0\n]/.test(text) ? undefined : `"${text.replaceAll('"', '""')}"`;
+
+/** The condition that a run is a candidate. `values` determines which of the parameters exist. */
+export function matchingRows(parameters: Partial<Matches>, values: Partial<Matches>): RawBuilder<SqlBool> {
+  const after = values.afterRow === undefined ? sql`` : sql`and rowid > ${parameters.afterRow}`;
+  const until = values.untilRow === undefined ? sql`` : sql`and rowid <= ${parameters.untilRow}`;
+  const ofAgents = sql`union all select runs.rowid from runs
+    where agent_id in (select id from agents where name_folded like ${parameters.contains} escape '\\')`;
+  return sql<SqlBool>`runs.rowid in (select rowid from run_search where run_search match ${parameters.phrase} ${after} ${until}
+    ${values.withAgents ? ofAgents : sql``})`;
+}
+
+/** How many runs the agents of a team have whose name contains a text. */
+export async function countRunsOfNamedAgents(db: Queries, { teamId, contains }: { teamId: string; contains: string }): Promise<number> {
+  return Number((await runsOfAgents.only(db, { teamId, contains })).total ?? 0);
+}
+
+const runsOfAgents = preparedQuery((db, { teamId, contains }: { teamId: string; contains: string }) =>
+  db
+    .selectFrom('run_totals')
+    .where('team_id', '=', teamId)
+    .where('agent_id', 'in', (from) =>
+      from.selectFrom('agents').select('id').where('team_id', '=', teamId).where(sql<boolean>`name_folded like ${contains} escape '\\'`),
+    )
+    .select((select) => select.fn.sum<number | null>('runs').as('total')),
+);
+
+/** The row of the candidate after this many others; undefined if there are fewer. */
+export async function rowAfter(db: Queries, phrase: string, skipCount: number, afterRow?: number): Promise<number | undefined> {
+  return (await matchAt.first(db, { phrase, afterRow, skipCount }))?.row;
+}
+
+const matchAt = preparedQuery(
+  (db, parameters: { phrase: string; afterRow: number | undefined; skipCount: number }, values) => {
+    const matches = db.selectFrom('run_search').where(sql<boolean>`run_search match ${parameters.phrase}`);
+    return (values.afterRow === undefined ? matches : matches.where('rowid', '>', parameters.afterRow as number))
+      .select('rowid as row')
+      .orderBy('rowid')
+      .limit(1)
+      .offset(parameters.skipCount);
+  },
+  (values) => namesOf(values).join(),
+);

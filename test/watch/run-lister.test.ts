@@ -1,0 +1,242 @@
+/** Reading the state of many runs: which pages of the list are read, and which runs are read one by one. */
+import { describe, expect, it } from 'vitest';
+import { AopsError, type ExitCode, exitCodes } from '../../src/base/errors.ts';
+import type { RunListItem } from '../../src/interface/types.ts';
+import { RunLister } from '../../src/watch/many/run-lister.ts';
+import { WatchedRun } from '../../src/watch/many/watched-run.ts';
+import type { Call } from '../../src/watch/polling.ts';
+import { ManualClock } from '../service/helpers/clock.ts';
+
+interface Row {
+  id: string;
+  status: string;
+  created_at: string | null;
+}
+
+const timeOf = (minute: number): string => new Date(Date.parse('2026-07-18T09:00:00.000Z') + minute * 60_000).toISOString();
+/** Runs r0, r1, and so on, each a minute newer than the previous one. */
+const rowsOf = (count: number, status = 'running'): Row[] =>
+  Array.from({ length: count }, (_, index) => ({ id: `r${index}`, status, created_at: timeOf(index) }));
+
+/** A service with these runs, newest first; `failures` are those of reading single runs. */
+function serviceWith(rows: readonly Row[], failures: Record<string, Error> = {}) {
+  const calls: string[] = [];
+  const call = (async (id: string, input: { params: { teamId?: string; run_id?: string }; query: Record<string, string | number> }) => {
+    if (id === 'getRun') {
+      const runId = input.params.run_id as string;
+      calls.push(`run ${runId}`);
+      if (failures[runId] !== undefined) throw failures[runId];
+      return { run: rows.find((row) => row.id === runId), pending_human_request: null };
+    }
+    const { limit, offset, status, since, until, ...filter } = input.query as Record<string, string> & { limit: number; offset: number };
+    calls.push(`list ${JSON.stringify({ limit, offset, ...(status && { status }), ...(since && { since, until }), ...filter })}`);
+    expect([id, input.params]).toEqual(['listRuns', { teamId: 't1' }]);
+    const matching = rows
+      .filter((row) => status === undefined || row.status === status)
+      .filter(({ created_at }) => created_at === null || since === undefined || created_at >= since)
+      .filter(({ created_at }) => created_at === null || until === undefined || created_at < until)
+      .toReversed();
+    return { data: matching.slice(offset, offset + limit).map((row) => ({ ...row, pending_human_request: null })), total: matching.length };
+  }) as unknown as Call;
+  return { call, calls };
+}
+
+/** Watched runs; their times are known if their rows are passed. */
+const watched = (rows: readonly Row[]): WatchedRun[] =>
+  rows.map((row) => new WatchedRun(row.id, new ManualClock(), row as unknown as RunListItem));
+const unknown = (ids: readonly string[]): WatchedRun[] => ids.map((id) => new WatchedRun(id, new ManualClock()));
+
+async function idsOf(items: AsyncIterable<{ id: string }>): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of items) ids.push(id);
+  return ids;
+}
+
+/** The IDs of the runs that were found, from the list or by themselves, and of those that were lost. */
+async function currentOf(lister: RunLister, call: Call, runs: readonly WatchedRun[], maxReads = 7) {
+  const found: Record<'listed' | 'read' | 'lost', string[]> = { listed: [], read: [], lost: [] };
+  for await (const result of lister.current(call, runs, maxReads)) {
+    if ('error' in result) found.lost.push(result.run.id);
+    else {
+      found[result.reading.isListed ? 'listed' : 'read'].push(result.run.id);
+      expect(result.reading.run.id).toBe(result.run.id);
+    }
+  }
+  return found;
+}
+
+describe('the matching runs', () => {
+  it('are those that have not ended, one status at a time, with the other filters', async () => {
+    const rows = ['completed', 'running', 'failed', 'waiting', 'interrupted', 'pending'].map((status, index) => ({
+      ...{ id: `r${index}`, status, created_at: timeOf(index) },
+    }));
+    const { call, calls } = serviceWith(rows);
+    expect(await idsOf(new RunLister('t1', { agent_id: 'a1' }).matching(call))).toEqual(['r5', 'r1', 'r3']);
+    expect(calls).toEqual(
+      ['not_started', 'pending', 'starting', 'running', 'waiting'].map(
+        (status) => `list ${JSON.stringify({ limit: 100, offset: 0, status, agent_id: 'a1' })}`,
+      ),
+    );
+  });
+
+  it.each([
+    ['running', 10],
+    ['completed', 1],
+    ['failed', 1],
+    ['stopped', 1],
+    ['needs_attention', 1],
+  ] as const)('with the status %s are read from %i pages at most', async (status, pages) => {
+    const { call, calls } = serviceWith(rowsOf(1_050, status));
+    const ids = await idsOf(new RunLister('t1', { status }).matching(call));
+    expect([ids.length, new Set(ids).size, calls.length]).toEqual([pages * 100, pages * 100, pages]);
+  });
+
+  it('are read once each, up to the last page', async () => {
+    const rows = rowsOf(200);
+    const { call, calls } = serviceWith(rows);
+    const listed = new RunLister('t1', { status: 'running' }).matching(call);
+    const ids = [(await listed.next()).value?.id];
+    // A new run moves another one to the second page.
+    rows.push({ id: 'new', status: 'running', created_at: timeOf(200) });
+    ids.push(...(await idsOf(listed)));
+    expect(ids).toEqual(
+      rowsOf(200)
+        .toReversed()
+        .map(({ id }) => id),
+    );
+    expect(calls).toHaveLength(3);
+  });
+
+  it('end with a page without runs, whatever the service counts', async () => {
+    const { call } = serviceWith(rowsOf(3));
+    let pages = 0;
+    const miscounting = (async (...input: Parameters<Call>) => {
+      pages += 1;
+      return { ...(await (call as (...input: unknown[]) => Promise<object>)(...input)), total: 1_000 };
+    }) as unknown as Call;
+    expect(await idsOf(new RunLister('t1', { status: 'running' }).matching(miscounting))).toEqual(['r2', 'r1', 'r0']);
+    expect(pages).toBe(2);
+  });
+});
+
+describe('new runs', () => {
+  it('are those after the newest one, also if they have ended', async () => {
+    const rows = rowsOf(3);
+    const { call, calls } = serviceWith(rows);
+    const lister = new RunLister('t1', { agent_id: 'a1' });
+    const newest = await lister.newest(call);
+    expect(newest).toEqual({ id: 'r2', createdAt: timeOf(2) });
+    expect(calls).toEqual(['list {"limit":1,"offset":0}']);
+    rows.push({ id: 'r3', status: 'completed', created_at: timeOf(3) });
+    expect(await idsOf(lister.newerThan(call, newest.createdAt))).toEqual(['r3', 'r2']);
+    expect(calls.at(-1)).toBe(`list ${JSON.stringify({ limit: 100, offset: 0, since: newest.createdAt, agent_id: 'a1' })}`);
+  });
+
+  it('are all runs of a team that had none', async () => {
+    const { call } = serviceWith([]);
+    expect(await new RunLister('t1', {}).newest(call)).toEqual({ id: '', createdAt: '1970-01-01T00:00:00.000Z' });
+    expect(await new RunLister('t1', {}).newest(serviceWith([{ id: 'r0', status: 'running', created_at: null }]).call)).toEqual({
+      id: 'r0',
+      createdAt: '1970-01-01T00:00:00.000Z',
+    });
+  });
+});
+
+describe('the state of runs', () => {
+  it('is read one by one for up to three runs', async () => {
+    const rows = rowsOf(10);
+    const { call, calls } = serviceWith(rows);
+    expect(await currentOf(new RunLister('t1', {}), call, watched(rows.slice(0, 3)))).toEqual({
+      ...{ listed: [], read: ['r0', 'r1', 'r2'], lost: [] },
+    });
+    expect(await currentOf(new RunLister('t1', {}), call, unknown(['r4', 'r5', 'r6']))).toMatchObject({ read: ['r4', 'r5', 'r6'] });
+    expect(calls.filter((name) => name.startsWith('list'))).toEqual([]);
+  });
+
+  it('is read from the part of the list between the first and the last of more runs', async () => {
+    const rows = rowsOf(300);
+    const { call, calls } = serviceWith(rows);
+    const lister = new RunLister('t1', { status: 'running', agent_id: 'a1' });
+    const found = await currentOf(lister, call, watched([rows[60], rows[20], rows[40], rows[50]] as Row[]));
+    expect(found).toEqual({ listed: ['r60', 'r50', 'r40', 'r20'], read: [], lost: [] });
+    const until = new Date(Date.parse(timeOf(60)) + 1).toISOString();
+    expect(calls).toEqual([`list ${JSON.stringify({ limit: 100, offset: 0, since: timeOf(20), until, agent_id: 'a1' })}`]);
+  });
+
+  it.each([
+    // The last run is on the third page. Reading it alone takes as many requests as the next page.
+    { indexes: [299, 298, 297, 0], pages: 1, read: ['r0'] },
+    { indexes: [299, 298, 1, 0], pages: 1, read: ['r1', 'r0'] },
+    { indexes: [299, 2, 1, 0], pages: 3, read: [] },
+  ])('is read from further pages only while that takes fewer requests: $indexes', async ({ indexes, pages, read }) => {
+    const rows = rowsOf(300);
+    const { call, calls } = serviceWith(rows);
+    const found = await currentOf(new RunLister('t1', {}), call, watched(indexes.map((index) => rows[index] as Row)));
+    expect(found.read).toEqual(read);
+    expect(calls.filter((name) => name.startsWith('list'))).toHaveLength(pages);
+  });
+
+  it('of named runs is searched once among the newest runs, and then read one by one', async () => {
+    const gone = new AopsError('Gone.', { code: 'run_not_found', exit: exitCodes.notFound });
+    const { call, calls } = serviceWith(rowsOf(50), { gone });
+    const lister = new RunLister('t1', { agent_id: 'a1' });
+    const runs = unknown(['r1', 'r2', 'r3', 'gone']);
+    expect(await currentOf(lister, call, runs)).toEqual({ listed: ['r3', 'r2', 'r1'], read: [], lost: ['gone'] });
+    expect(calls).toEqual(['list {"limit":100,"offset":0,"agent_id":"a1"}', 'run gone']);
+    calls.length = 0;
+    expect(await currentOf(lister, call, runs)).toMatchObject({ listed: [], read: ['r1', 'r2', 'r3'] });
+    expect(calls.filter((name) => name.startsWith('list'))).toEqual([]);
+  });
+
+  it('of named runs is searched in 10 pages at most', async () => {
+    const { call, calls } = serviceWith(rowsOf(1_400));
+    const found = await currentOf(new RunLister('t1', {}), call, unknown(rowsOf(350).map(({ id }) => id)), 2);
+    expect([found.listed, calls.filter((name) => name.startsWith('list')).length]).toEqual([[], 10]);
+    expect(found.read).toEqual(['r0', 'r1']);
+  });
+
+  it('ends with a page without runs, whatever the service counts', async () => {
+    const { call, calls } = serviceWith(rowsOf(5));
+    const miscounting = (async (...input: Parameters<Call>) => ({
+      ...(await (call as (...input: unknown[]) => Promise<object>)(...input)),
+      total: 250,
+    })) as unknown as Call;
+    const runs = unknown(rowsOf(9).map(({ id }) => id));
+    expect((await currentOf(new RunLister('t1', {}), miscounting, runs, 0)).listed).toHaveLength(5);
+    expect(calls).toHaveLength(2);
+  });
+
+  it('is read for those first that were read longest ago', async () => {
+    const { call } = serviceWith(rowsOf(3));
+    const lister = new RunLister('t1', {});
+    const runs = unknown(['r0', 'r1', 'r2']);
+    expect((await currentOf(lister, call, runs, 2)).read).toEqual(['r0', 'r1']);
+    expect((await currentOf(lister, call, runs, 2)).read).toEqual(['r2', 'r0']);
+    expect((await currentOf(lister, call, runs, 2)).read).toEqual(['r1', 'r2']);
+    expect((await currentOf(lister, call, runs, 0)).read).toEqual([]);
+  });
+});
+
+describe('a run that cannot be read', () => {
+  const failure = (code: string, exit: ExitCode): AopsError => new AopsError('No.', { code, exit });
+
+  it.each([
+    ['is not found', failure('run_not_found', exitCodes.notFound)],
+    ['may not be read', failure('forbidden', exitCodes.forbidden)],
+    ['is not shown', failure('run_not_shown', exitCodes.failure)],
+    ['has an unusable answer', failure('unusable_answer', exitCodes.failure)],
+  ])('because it %s is lost, and the others are read', async (_, error) => {
+    const { call } = serviceWith(rowsOf(3), { r1: error });
+    expect(await currentOf(new RunLister('t1', {}), call, unknown(['r0', 'r1', 'r2']))).toEqual({
+      ...{ listed: [], read: ['r0', 'r2'], lost: ['r1'] },
+    });
+  });
+
+  it.each([
+    ['another error of the service', failure('internal_error', exitCodes.failure)],
+    ['an error of another kind', Object.assign(new Error('No.'), { code: 'unusable_answer', exit: exitCodes.notFound })],
+  ])('because of %s ends the reading', async (_, error) => {
+    const { call } = serviceWith(rowsOf(3), { r1: error });
+    await expect(currentOf(new RunLister('t1', {}), call, unknown(['r0', 'r1', 'r2']))).rejects.toBe(error);
+  });
+});
