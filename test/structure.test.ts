@@ -76,6 +76,27 @@ describe('the imports of src', () => {
   });
 });
 
+describe('SQLite', () => {
+  const folder = 'service/store/database/sqlite/';
+  const filesOutside = [...imports.keys()].filter((file) => !file.startsWith(folder));
+
+  it('is imported only by the file that opens data directories', () => {
+    const users = filesOutside.filter((file) => [...(imports.get(file) ?? [])].some((to) => to.startsWith(folder)));
+    expect(users.sort()).toEqual(['service/store/data-directory.ts']);
+  });
+
+  it('appears in no other query', () => {
+    const own = /from 'libsql'|\bpragma \w|sqlite_master|\browid\b|new SqliteDialect/;
+    const users = filesOutside.filter((file) => own.test(readFileSync(path.join(root, file), 'utf8')));
+    // The index for searches of runs: its migration, its columns, and its queries.
+    expect(users.sort()).toEqual([
+      'service/store/database/migrations/0031-run-search.ts',
+      'service/store/database/tables/runs.ts',
+      'service/store/runs/run-search.ts',
+    ]);
+  });
+});
+
 describe('the binary', () => {
   // In parts, because this file does not use the binary.
   const parentPath = '..';

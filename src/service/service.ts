@@ -19,10 +19,9 @@ import { Readiness } from './operating/readiness.ts';
 import { ServiceMetrics } from './operating/service-metrics.ts';
 import type { Service, ServiceOptions } from './service-options.ts';
 import { UrlSigner } from './signed-urls.ts';
+import { openStorage } from './store/data-directory.ts';
 import { settingOrCreate } from './store/database/settings.ts';
-import { dataFailure } from './store/database/sqlite/data-failure.ts';
 import { isoTime } from './store/database/time.ts';
-import { openStorage } from './store/storage.ts';
 
 export type { BrowsePolicy } from './browser/chromium.ts';
 export { findChromium } from './browser/chromium.ts';
@@ -89,7 +88,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     };
   } catch (error) {
     await store.destroy();
-    throw dataFailure(error, dataDirectory);
+    throw storage.failure(error);
   }
 }
 

@@ -2,12 +2,10 @@
  * What belongs in a backup, according to the copy of the database. The database may be of an older version, so only columns that
  * have existed since the first version are read.
  */
-import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
-import Libsql from 'libsql';
+import type { Kysely, SelectQueryBuilder } from 'kysely';
 import { version } from '../../base/version.ts';
+import { type OpenedCopy, openDatabaseCopy } from '../store/data-directory.ts';
 import type { Database } from '../store/database/schema.ts';
-import { appliedMigrations } from '../store/database/sqlite/migrate.ts';
-import { openForReading } from '../store/database/sqlite/reader/open.ts';
 import { terminalStatuses } from '../store/runs/runs.ts';
 import { type BackupInfo, formatVersion } from './format.ts';
 import { damagedBackup } from './problems.ts';
@@ -21,32 +19,22 @@ export interface RunFile {
   sha256: string;
 }
 
-/**
- * The copied database, read in a separate thread: checking one of several gigabytes takes longer than a service holds its data
- * still for a process that does not respond. Close it before you read the file.
- */
+/** The copied database. Close it before you read the file. */
 export class Contents {
   readonly #store: Kysely<Database>;
+  readonly #schema: string;
 
-  private constructor(store: Kysely<Database>) {
+  private constructor({ store, schema }: OpenedCopy) {
     this.#store = store;
+    this.#schema = schema;
   }
 
   /** Opens a copy that no other process uses, and checks its integrity. @throws AopsError `backup_damaged` */
   static async open(file: string): Promise<Contents> {
-    const database = new Libsql(file);
-    // With this mode one file contains everything.
-    database.pragma('journal_mode=DELETE');
-    database.close();
-    const store = openForReading(file);
-    try {
-      const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(store);
-      if (rows[0]?.quick_check !== 'ok') throw damagedBackup(`the database is damaged (${rows[0]?.quick_check})`);
-      return new Contents(store);
-    } catch (error) {
-      await store.destroy();
-      throw error;
-    }
+    const copy = await openDatabaseCopy(file);
+    if (copy.damage === undefined) return new Contents(copy);
+    await copy.store.destroy();
+    throw damagedBackup(`the database is damaged (${copy.damage})`);
   }
 
   close(): Promise<void> {
@@ -57,7 +45,7 @@ export class Contents {
     return {
       format: formatVersion,
       version,
-      schema: (await appliedMigrations(this.#store)).at(-1) ?? '',
+      schema: this.#schema,
       created_at: createdAt,
       agents: await countRows(this.#store.selectFrom('agents').where('deleted_at', 'is', null)),
       runs: await countRows(this.#store.selectFrom('runs')),

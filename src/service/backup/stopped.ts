@@ -4,9 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isAbsent, readFailure } from '../../base/read-failure.ts';
-import { holdFile } from '../store/database/sqlite/file-hold.ts';
-import { appliedMigrations, refuseForeign } from '../store/database/sqlite/migrate.ts';
-import { openUnchanged } from '../store/database/sqlite/open.ts';
+import { holdStoppedDatabase } from '../store/data-directory.ts';
 import { isoTime } from '../store/database/time.ts';
 import { databaseName } from './format.ts';
 import type { HeldDirectory } from './held-directory.ts';
@@ -19,21 +17,13 @@ export async function holdStopped(dataDirectory: string, now: number): Promise<H
   const handle = await open(file, 'r').catch((error: unknown) => {
     throw isAbsent(error) ? nothingToBackUp(dataDirectory) : readFailure(error, file);
   });
-  const store = await openUnchanged(dataDirectory).catch(async (error: unknown) => {
+  const unlock = await holdStoppedDatabase(dataDirectory).catch(async (error: unknown) => {
     await handle.close();
     throw error;
   });
-  const release = async (): Promise<void> => {
-    await store.destroy();
+  if (unlock === undefined) {
     await handle.close();
-  };
-  try {
-    await refuseForeign(store, dataDirectory);
-    if ((await appliedMigrations(store)).length === 0) throw nothingToBackUp(dataDirectory);
-    await holdFile(store);
-  } catch (error) {
-    await release();
-    throw error;
+    throw nothingToBackUp(dataDirectory);
   }
   return {
     path: dataDirectory,
@@ -41,6 +31,9 @@ export async function holdStopped(dataDirectory: string, now: number): Promise<H
     copyDatabase: (to) =>
       pipeline(handle.createReadStream({ start: 0, autoClose: false }), createWriteStream(to, { mode: 0o600, flags: 'wx' })),
     keepFilesAlone: async () => undefined,
-    release,
+    async release() {
+      await unlock();
+      await handle.close();
+    },
   };
 }

@@ -2,8 +2,8 @@
 import { createEngine, type EngineOptions, type StartableEngine } from '../../../src/service/engine/create-engine.ts';
 import type { Job } from '../../../src/service/engine/jobs/job.ts';
 import type { Log } from '../../../src/service/log.ts';
+import { openStorage } from '../../../src/service/store/data-directory.ts';
 import { type ClaimedJob, enqueueJob, takeJob } from '../../../src/service/store/jobs/jobs.ts';
-import { openStorage } from '../../../src/service/store/storage.ts';
 import type { ManualClock } from './clock.ts';
 
 /** Opens a data directory that no service uses. Close the engine with `closeEngine`. */

@@ -1,4 +1,4 @@
-/** The database as everything above sees it. `sqlite/open.ts` opens the one there is. */
+/** The database as everything above sees it. */
 import type { Kysely, Transaction } from 'kysely';
 import type { Changes } from './changes.ts';
 import type { Database } from './schema.ts';
@@ -22,6 +22,7 @@ export type Store = Kysely<Database> & {
   /**
    * Runs `work` as one transaction, which begins with its first change; reads before that are not part of it. Resolves when everything
    * is durable. When `work` rejects, or its changes cannot be committed, nothing of it remains.
+   * @param onBegin runs queries at the beginning of the transaction; if it rejects, so do all changes
    */
-  atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>): Promise<Result>;
+  atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>, onBegin?: (queries: Queries) => Promise<void>): Promise<Result>;
 };

@@ -4,9 +4,12 @@
 import { type Compilable, type CompiledQuery, NoResultError, type QueryResult } from 'kysely';
 import type { Queries } from './database.ts';
 
-/** A query of which only the first row is needed. SQLite makes one row in half the time that it takes to begin a list of rows. */
-export interface FirstRowQuery extends CompiledQuery {
+/** A query with hints for the database. */
+export interface HintedQuery extends CompiledQuery {
+  /** Only the first row is needed: SQLite makes one row in half the time that it takes to begin a list of rows. */
   readonly firstRowOnly?: boolean;
+  /** There is a fixed number of such statements, so the database can keep each of them prepared. */
+  readonly isPrepared?: boolean;
 }
 
 /** A placeholder, in a query that is being built, for a value that is passed later. */
@@ -20,7 +23,7 @@ class Parameter {
 
 const parameters = new Proxy({} as Record<string, Parameter>, { get: (_, name) => new Parameter(String(name)) });
 
-type Plan = (values: Record<string, unknown>, firstRowOnly: boolean) => FirstRowQuery;
+type Plan = (values: Record<string, unknown>, firstRowOnly: boolean) => HintedQuery;
 
 export interface PreparedQuery<Values, Row> {
   all(db: Queries, values: Values): Promise<Row[]>;
@@ -39,10 +42,13 @@ export function preparedQuery<Values extends object, Row>(
   build: (db: Queries, parameters: Values, values: Values) => Compilable<Row>,
   shape: (values: Values) => string = () => '',
 ): PreparedQuery<Values, Row> {
-  // Compiled for one kind of database; a process uses only one kind.
-  const plans = new Map<string, Plan>();
+  // One map for each kind of database, because their SQL differs.
+  const plansByKind = new Map<unknown, Map<string, Plan>>();
   const run = (db: Queries, values: Values, firstRowOnly = false): Promise<QueryResult<Row>> => {
     const name = shape(values);
+    const kind = db.getExecutor().adapter.constructor;
+    const plans = plansByKind.get(kind) ?? new Map<string, Plan>();
+    plansByKind.set(kind, plans);
     let plan = plans.get(name);
     if (plan === undefined) {
       plan = planOf(build(db, parameters as Values, values).compile());
@@ -74,6 +80,7 @@ function planOf(query: CompiledQuery): Plan {
   return (values, firstRowOnly) => ({
     ...query,
     firstRowOnly,
+    isPrepared: true,
     parameters: places.map((place) => (place instanceof Parameter ? values[place.name] : place)),
   });
 }

@@ -1,4 +1,4 @@
-import { NoResultError, type Updateable } from 'kysely';
+import { DummyDriver, Kysely, NoResultError, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type Updateable } from 'kysely';
 import { expect, it } from 'vitest';
 import { columnsOf, namesOf, preparedQuery } from '../../../../src/service/store/database/prepared.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
@@ -66,4 +66,26 @@ it('columns without a value are not changed', async () => {
   expect(await db.selectFrom('settings').selectAll().where('name', '=', 'a').execute()).toEqual([{ name: 'a', value: 'kept' }]);
   await change.change(db, { of: 'a', value: 'new' });
   expect(await db.selectFrom('settings').selectAll().where('name', '=', 'a').execute()).toEqual([{ name: 'a', value: 'new' }]);
+});
+
+it('a prepared query is compiled for each kind of database', async () => {
+  const db = await openStore();
+  const statements: string[] = [];
+  const postgres = new Kysely<Database>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (any: Kysely<never>) => new PostgresIntrospector(any),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+    log: ({ query }) => void statements.push(query.sql),
+  });
+  const find = preparedQuery((queries, { name }: { name: string }) =>
+    queries.selectFrom('settings').select('value').where('name', '=', name),
+  );
+  for (let attempt = 0; attempt < 2; attempt++) {
+    expect(await find.all(db, { name: 'none' })).toEqual([]);
+    await find.all(postgres, { name: 'none' });
+  }
+  expect(new Set(statements)).toEqual(new Set(['select "value" from "settings" where "name" = $1']));
 });

@@ -3,9 +3,9 @@
 import { type Driver, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { Database as LibsqlDatabase } from 'libsql';
 import { Changes } from '../changes.ts';
-import { type Access, DirectDatabase } from './access.ts';
-import { driverOf, storeAccess, UnitTransaction } from './drivers.ts';
-import { GroupCommit } from './group-commit.ts';
+import type { StoreParts } from '../execution/create-store.ts';
+import { driverOf, storeAccess } from '../execution/drivers.ts';
+import { GroupCommit, type OpenTransaction } from './group-commit.ts';
 import type { WriteAheadLog } from './write-ahead-log.ts';
 
 /** The standard adapter denies transactional DDL; a migration that failed half-way would leave unrecorded tables behind. */
@@ -45,27 +45,12 @@ export class LibsqlDialect extends SqliteDialect {
     return new TransactionalSqliteAdapter();
   }
 
-  /** The database. */
-  open(): DirectDatabase {
-    return this.#database(storeAccess(this.#commits), this.#driver);
-  }
-
-  /** A unit of work on the database, and its transaction. */
-  unit(): { transaction: UnitTransaction; database: DirectDatabase } {
-    const transaction = new UnitTransaction(this.#commits);
-    const access = transaction.access();
+  /** What a store of this database is made of. */
+  parts(): StoreParts<OpenTransaction> {
     return {
-      transaction,
-      database: this.#database(
-        access,
-        driverOf(access, async () => undefined),
-      ),
+      ...{ transactions: this.#commits, dialect: this, compiler: this.#compiler, adapter: this.#adapter },
+      ...{ changes: this.changes, isExclusive: true, destroy: () => this.#commits.destroy() },
     };
-  }
-
-  #database(access: Access, driver: Driver): DirectDatabase {
-    const parts = { changes: this.changes, dialect: this, compiler: this.#compiler, adapter: this.#adapter };
-    return new DirectDatabase(access, { ...parts, driver });
   }
 }
 

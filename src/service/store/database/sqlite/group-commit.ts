@@ -11,8 +11,9 @@
 import type { CompiledQuery, QueryResult } from 'kysely';
 import type { Database as LibsqlDatabase, Statement } from 'libsql';
 import type { Changes } from '../changes.ts';
-import { Lock } from './lock.ts';
-import { changedTable, kindOf, Statements } from './statements.ts';
+import { changedTable, kindOf } from '../execution/kinds.ts';
+import { Lock } from '../execution/lock.ts';
+import { Statements } from './statements.ts';
 
 /** The transactions that are committed together. */
 class Group {

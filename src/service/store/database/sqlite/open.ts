@@ -6,10 +6,10 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Libsql from 'libsql';
 import { AopsError, exitCodes } from '../../../../base/errors.ts';
-import type { Store, UnitOfWork } from '../database.ts';
+import type { Store } from '../database.ts';
+import { createStore } from '../execution/create-store.ts';
 import { dataFailure } from './data-failure.ts';
 import { LibsqlDialect } from './dialect.ts';
-import type { UnitTransaction } from './drivers.ts';
 import { type LogDamage, logDamage } from './log-damage.ts';
 import { migrate } from './migrate.ts';
 import { logPages, WriteAheadLog } from './write-ahead-log.ts';
@@ -41,47 +41,7 @@ export async function openUnchanged(dataDirectory: string): Promise<Store> {
 }
 
 /** The store over a dialect. */
-export function storeOf(dialect: LibsqlDialect): Store {
-  const { changes } = dialect;
-  return Object.assign(dialect.open(), {
-    changes,
-    async atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>): Promise<Result> {
-      const { transaction, database } = dialect.unit();
-      const effects: (() => void)[] = [];
-      const undos: (() => Promise<void>)[] = [];
-      const effectsOfUnit: Omit<UnitOfWork, 'store'> = {
-        afterCommit: (act) => void effects.push(act),
-        onRollback: (undo) => void undos.unshift(undo),
-      };
-      const store: Store = Object.assign(database, {
-        changes,
-        atomically: <Result>(action: (unit: UnitOfWork) => Promise<Result>) => action({ store, ...effectsOfUnit }),
-      });
-      let result: Result;
-      try {
-        result = await runAttempt(work({ store, ...effectsOfUnit }), transaction);
-      } catch (error) {
-        for (const undo of undos) await undo();
-        throw error;
-      }
-      for (const act of effects) act();
-      return result;
-    },
-  });
-}
-
-/** Commits a transaction when its work is done, and rolls it back if the work fails. Rejects if nothing of it remains. */
-async function runAttempt<Result>(work: Promise<Result>, transaction: UnitTransaction): Promise<Result> {
-  let result: Result;
-  try {
-    result = await work;
-  } catch (error) {
-    await transaction.rollBack();
-    throw error;
-  }
-  await transaction.commit();
-  return result;
-}
+export const storeOf = (dialect: LibsqlDialect): Store => createStore(dialect.parts());
 
 async function openExclusively(
   dataDirectory: string,

@@ -1,22 +1,12 @@
 /** Statements of one libsql database, prepared once and executed safely. */
 import type { Buffer } from 'node:buffer';
-import {
-  DeleteQueryNode,
-  InsertQueryNode,
-  type OperationNode,
-  type QueryResult,
-  SelectQueryNode,
-  TableNode,
-  UpdateQueryNode,
-} from 'kysely';
+import type { OperationNode, QueryResult } from 'kysely';
 import type { Database as LibsqlDatabase, Statement } from 'libsql';
 import { damageIn } from '../damaged-data.ts';
-import type { FirstRowQuery } from '../prepared.ts';
+import { kindOf } from '../execution/kinds.ts';
+import type { HintedQuery } from '../prepared.ts';
 import { bindable } from '../stored-values.ts';
 import { type Packing, packedChange, packing, type ResultColumn } from './packed-rows.ts';
-
-/** `other` is SQL written by hand, which might be impossible in a transaction, and can change anything. */
-export type StatementKind = 'read' | 'write' | 'other';
 
 interface PreparedStatement {
   readonly statement: Statement;
@@ -39,7 +29,7 @@ export class Statements {
   }
 
   /** Throws SQLite's errors, and DamagedDataError for data that can no longer be read. */
-  run(query: FirstRowQuery): QueryResult<never> {
+  run(query: HintedQuery): QueryResult<never> {
     try {
       return this.#run(query);
     } catch (error) {
@@ -47,7 +37,7 @@ export class Statements {
     }
   }
 
-  #run({ sql, parameters, query, firstRowOnly }: FirstRowQuery): QueryResult<never> {
+  #run({ sql, parameters, query, firstRowOnly }: HintedQuery): QueryResult<never> {
     const kind = kindOf(query);
     // It may change the schema that other statements were prepared for.
     if (kind === 'other') this.#cache.clear();
@@ -94,21 +84,6 @@ export class Statements {
     return { statement, row: rowMaker((statement.columns() as { name: string }[]).map(({ name }) => name)) };
   }
 }
-
-export function kindOf(query: OperationNode): StatementKind {
-  if (SelectQueryNode.is(query)) return 'read';
-  return InsertQueryNode.is(query) || UpdateQueryNode.is(query) || DeleteQueryNode.is(query) ? 'write' : 'other';
-}
-
-/** The table that a statement changes; undefined for SQL written by hand. */
-export function changedTable(query: OperationNode): string | undefined {
-  if (InsertQueryNode.is(query)) return tableName(query.into);
-  if (UpdateQueryNode.is(query)) return tableName(query.table);
-  return DeleteQueryNode.is(query) ? tableName(query.from.froms[0]) : undefined;
-}
-
-const tableName = (node: OperationNode | undefined): string | undefined =>
-  node !== undefined && TableNode.is(node) ? node.table.identifier.name : undefined;
 
 /** A function that is generated for these columns fills an object several times faster than a loop over their names. */
 function rowMaker(columns: readonly string[]): (values: readonly unknown[]) => never {

@@ -3,10 +3,10 @@ import { Buffer } from 'node:buffer';
 import { Worker } from 'node:worker_threads';
 import type { CompiledQuery, QueryResult } from 'kysely';
 import { damageIn } from '../../damaged-data.ts';
-import type { FirstRowQuery } from '../../prepared.ts';
+import { kindOf } from '../../execution/kinds.ts';
+import type { HintedQuery } from '../../prepared.ts';
 import { bindable } from '../../stored-values.ts';
 import { packing, type ResultColumn } from '../packed-rows.ts';
-import { kindOf } from '../statements.ts';
 import type { ReaderRequest, ReaderResponse } from './messages.ts';
 import { libsqlFile, readerProgram } from './worker-file.ts';
 
@@ -30,7 +30,7 @@ export class Reader {
 
   /** Runs a query that changes nothing. Throws SQLite's errors, and DamagedDataError. */
   run(query: CompiledQuery): Promise<QueryResult<never>> {
-    const { sql, parameters, firstRowOnly } = query as FirstRowQuery;
+    const { sql, parameters, firstRowOnly } = query as HintedQuery;
     const format = kindOf(query.query) === 'other' ? 'rows' : firstRowOnly ? 'first packed' : 'packed';
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {

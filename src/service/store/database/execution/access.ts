@@ -1,6 +1,6 @@
 /**
- * Kysely over one SQLite connection, without its machinery for pools: to acquire a connection for each query, and to queue the queries
- * of a transaction, takes longer than a simple query does.
+ * Kysely over a database that executes queries and transactions itself, without Kysely's machinery for pools: to acquire a connection
+ * for each query, and to queue the queries of a transaction, takes longer than a simple query of SQLite does.
  */
 import {
   type CompiledQuery,
@@ -21,7 +21,7 @@ import type { Database } from '../schema.ts';
 
 /** A transaction in progress, or a part of a unit of work. It ends once. */
 export interface OpenPart {
-  run(query: CompiledQuery): QueryResult<never>;
+  run(query: CompiledQuery): QueryResult<never> | Promise<QueryResult<never>>;
   /** Rejects if nothing of it remains. */
   commit(): Promise<void>;
   rollBack(): Promise<void>;
@@ -32,11 +32,14 @@ export interface Access {
   /** Runs a query that is not part of a transaction. */
   runSingle(query: CompiledQuery): Promise<QueryResult<never>>;
   begin(): Promise<OpenPart>;
+  /** Whether a transaction that failed with this error has left nothing behind, and may be executed again. */
+  isRepeatable?(error: unknown): boolean;
 }
 
-/** What databases and units of work on the same connection share. */
+/** What a database and the units of work on it share. */
 export interface Connected {
-  readonly changes: Changes;
+  /** Counts all changes of the database; undefined if other processes change it as well, so that nothing can be cached. */
+  readonly changes: Changes | undefined;
   readonly dialect: Dialect;
   readonly compiler: QueryCompiler;
   readonly adapter: DialectAdapter;
@@ -47,7 +50,7 @@ export interface Connected {
 /** Executes queries immediately. Everything else, such as compiling them, is Kysely's. */
 class DirectExecutor extends DefaultQueryExecutor {
   /** For cached queries. */
-  readonly changes: Changes;
+  readonly changes: Changes | undefined;
   readonly #run: Access['runSingle'];
 
   constructor({ changes, compiler, adapter, driver }: Connected, run: Access['runSingle']) {
@@ -78,6 +81,9 @@ export class DirectDatabase extends Kysely<Database> {
   }
 }
 
+/** How often a transaction is executed that the database ends in favour of another one. */
+const maxAttempts = 5;
+
 class DirectTransactions extends TransactionBuilder<Database> {
   readonly #props: KyselyProps;
   readonly #access: Access;
@@ -91,6 +97,16 @@ class DirectTransactions extends TransactionBuilder<Database> {
   }
 
   override async execute<Result>(work: (trx: Transaction<Database>) => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(work);
+      } catch (error) {
+        if (attempt >= maxAttempts || this.#access.isRepeatable?.(error) !== true) throw error;
+      }
+    }
+  }
+
+  async #attempt<Result>(work: (trx: Transaction<Database>) => Promise<Result>): Promise<Result> {
     const part = await this.#access.begin();
     let hasEnded = false;
     const run = async (query: CompiledQuery): Promise<QueryResult<never>> => {

@@ -1,0 +1,73 @@
+/**
+ * The SQLite database of a data directory, for those who open, hold, or inspect it. No other file outside of `database/sqlite` knows
+ * which database it is.
+ */
+import type { Kysely } from 'kysely';
+import type { Clock } from '../../base/clock.ts';
+import { TokenCache } from './access/token-cache.ts';
+import type { Database } from './database/schema.ts';
+import { openCopy } from './database/sqlite/copy.ts';
+import { dataFailure } from './database/sqlite/data-failure.ts';
+import { fileCopies, holdFile } from './database/sqlite/file-hold.ts';
+import type { LogDamage } from './database/sqlite/log-damage.ts';
+import { appliedMigrations, refuseForeign } from './database/sqlite/migrate.ts';
+import { openDatabase, openUnchanged } from './database/sqlite/open.ts';
+import { LocalIdempotencyKeys } from './idempotency/idempotency-keys.ts';
+import type { IdempotencyBounds } from './idempotency/key-usage.ts';
+import { reclaimJobs } from './jobs/jobs.ts';
+import type { Storage } from './storage.ts';
+
+export interface StorageOptions {
+  clock: Clock;
+  /** What each credential may store under idempotency keys. */
+  bounds: IdempotencyBounds | undefined;
+  /** Called when part of the write-ahead log could not be used. */
+  onDamage: (damage: LogDamage) => void;
+}
+
+/** Opens the SQLite database of a data directory, which no other process can have open. Throws what `openDatabase` does. */
+export async function openStorage(dataDirectory: string, { clock, bounds, onDamage }: StorageOptions): Promise<Storage> {
+  const store = await openDatabase(dataDirectory, onDamage);
+  return {
+    store,
+    tokens: new TokenCache(store),
+    keys: new LocalIdempotencyKeys({ store, clock, bounds }),
+    copies: fileCopies(store),
+    // No other process has the database open, so every job in progress is one that a process before this left behind.
+    reclaim: (now) => reclaimJobs(store, now),
+    failure: (error) => dataFailure(error, dataDirectory),
+  };
+}
+
+/**
+ * Locks the database of a stopped service, so that its file can be copied until the returned function is called. Resolves to
+ * undefined if it contains nothing yet.
+ * @throws AopsError `data_directory_in_use`, `data_directory_foreign`
+ */
+export async function holdStoppedDatabase(dataDirectory: string): Promise<(() => Promise<void>) | undefined> {
+  const store = await openUnchanged(dataDirectory);
+  try {
+    await refuseForeign(store, dataDirectory);
+    if ((await appliedMigrations(store)).length > 0) {
+      await holdFile(store);
+      return () => store.destroy();
+    }
+  } catch (error) {
+    await store.destroy();
+    throw error;
+  }
+  await store.destroy();
+  return undefined;
+}
+
+/** A copy of a database file, which is only read. */
+export interface OpenedCopy {
+  readonly store: Kysely<Database>;
+  /** The last migration that was applied; an empty text for an empty database. */
+  readonly schema: string;
+  /** What SQLite's integrity check found; undefined if the copy is sound. */
+  readonly damage: string | undefined;
+}
+
+/** Opens a copy that no other process uses, in a separate thread, and checks its integrity. Destroy its store to close the file. */
+export const openDatabaseCopy = (file: string): Promise<OpenedCopy> => openCopy(file);
