@@ -372,23 +372,27 @@ describeWithChromium('the team page', () => {
     const { page } = await openView();
     const heading = page.getByRole('heading', { name: 'Runs', exact: true });
     const lost = page.getByText('The service cannot be reached.');
-    const loseService = async () => {
-      await page.route('**/v2/**', (route) => route.abort('connectionrefused'));
+    const loseService = async (isBack: () => Promise<boolean>) => {
+      await page.route('**/v2/**', async (route) => ((await isBack()) ? route.fallback() : route.abort('connectionrefused')));
       await nudge(page);
       await lost.waitFor();
       await page.getByText(/Trying again in \d+ s\./).waitFor();
       expect(await heading.isVisible()).toBe(true);
-      await page.unroute('**/v2/**');
     };
     await heading.waitFor();
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
 
-    await loseService();
+    await page.evaluate('addEventListener("click", () => document.body.classList.add("pressed"))');
+    await loseService(async () => (await page.locator('body.pressed').count()) > 0);
     await page.getByRole('button', { name: 'Try now' }).click();
     await lost.waitFor({ state: 'hidden' });
-    await loseService();
-    await page.clock.runFor(1_200);
+
+    let isBack = false;
+    await loseService(async () => isBack);
+    isBack = true;
+    // Longer than the longest pause between two attempts.
+    await page.clock.runFor(60_000);
     await lost.waitFor({ state: 'hidden' });
 
     let requestCount = 0;
