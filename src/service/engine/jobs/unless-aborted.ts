@@ -8,7 +8,8 @@ const abortGrace = 2_000;
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort: () => void = () => undefined;
   const abortPromise = new Promise<void>((resolve) => {
-    onAbort = resolve;
+    // Without the event: only the absence of a value says that the work was aborted.
+    onAbort = () => resolve();
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) resolve();
   });

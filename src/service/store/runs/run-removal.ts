@@ -62,7 +62,6 @@ export async function removeRuns(
     .where('completed_at', '<=', before)
     .where('status', 'in', [...terminalStatuses])
     .execute();
-  if (runs.length === 0) return { runs, sandboxIds: [] };
   const runIds = runs.map((run) => run.id);
   for (const table of runTables) await trx.deleteFrom(table).where('run_id', 'in', runIds).execute();
   await trx

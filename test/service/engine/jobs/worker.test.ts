@@ -1,42 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../../src/service/engine/jobs/job.ts';
-import { JobAborted, Worker } from '../../../../src/service/engine/jobs/worker.ts';
-import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
+import { JobAborted } from '../../../../src/service/engine/jobs/worker.ts';
 import { claimJob, enqueueJob, releaseJob, revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
-import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
-import { ManualClock } from '../../helpers/clock.ts';
+import { afterTest } from '../../../support/temporary.ts';
 import { heldDisk, serviceCommits } from '../../helpers/disk.ts';
 import { Gate } from '../../helpers/runtime.ts';
-
-type Run = Job<undefined>['run'];
-
-async function workshop() {
-  const store = await openDatabase(await temporaryDirectory());
-  const clock = new ManualClock();
-  const logEntries: string[] = [];
-  const worker = new Worker({ store, clock, owner: 'me', lease: 15_000, log: (_, message) => logEntries.push(message) });
-  afterTest(async () => {
-    await worker.close(1_000);
-    await store.destroy();
-  });
-  return {
-    store,
-    clock,
-    worker,
-    logEntries,
-    job: (subjectId: string) => enqueueJob(store, { kind: 'k', subjectId, dueAt: clock.now() }),
-  };
-}
-
-/** Resolves when something in this process has happened. */
-const until = async (hasHappened: () => boolean) => {
-  while (!hasHappened()) await new Promise((resolve) => setImmediate(resolve));
-};
-
-/** Lets the loop of the worker go to sleep before the clock moves. */
-const settle = async () => {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-};
+import { type Run, settle, until, workshop } from '../../helpers/worker.ts';
 
 it('retries a job after a while if its handler throws', async () => {
   const { store, clock, worker, job } = await workshop();

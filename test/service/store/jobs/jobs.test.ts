@@ -58,6 +58,13 @@ describe('a job', () => {
     expect(await nextDueTime(db, 'k', 10)).toBeUndefined();
   });
 
+  it('is not taken twice by workers that look at the same time: each takes another one', async () => {
+    const db = await store();
+    for (const subjectId of ['a', 'b', 'c']) await enqueueJob(db, { kind: 'k', subjectId, dueAt: 0 });
+    const jobs = await Promise.all(['x', 'y', 'z', 'late'].map((owner) => claimJob(db, 'k', { ...claimantAt(0), owner })));
+    expect(jobs.map((job) => job?.subject_id ?? '-').sort()).toEqual(['-', 'a', 'b', 'c']);
+  });
+
   it('returns for each kind when its next job is due', async () => {
     const db = await store();
     for (const [subjectId, dueAt] of [

@@ -131,6 +131,19 @@ describe('the sandbox of runs that have ended', () => {
     expect(await firstEnd(db)).toBeUndefined();
   });
 
+  it('no longer contains its repository once it is removed', async () => {
+    await sandboxes();
+    for (const id of ['ended', 'ended later'])
+      await sql`insert into sandbox_repositories (sandbox_id, team_id, kind, source, branch, uncommitted_files, ready_at, created_at)
+        values (${id}, 't', 'url', 'https://example.com/repo.git', 'main', 0, ${earlier}, '')`.execute(db);
+    for (const id of ['ended', 'ended later']) await removeEndedSandbox(db, id, now, later);
+    const rows = await db.selectFrom('sandbox_repositories').select(['sandbox_id', 'ready_at']).orderBy('sandbox_id').execute();
+    expect(rows).toEqual([
+      { sandbox_id: 'ended', ready_at: null },
+      { sandbox_id: 'ended later', ready_at: earlier },
+    ]);
+  });
+
   it('exists again when a run continues in it', async () => {
     await sandbox('s', { removed: earlier });
     await sandbox('other', { removed: earlier });
