@@ -1,6 +1,6 @@
 /** Reminders of human requests, with a clock that stands still, and across restarts. */
 import { describe, expect, it } from 'vitest';
-import { reminderPause, remindJob } from '../../../../src/service/engine/requests/reminders.ts';
+import { reminderPause, remindJob, setRemindAfter } from '../../../../src/service/engine/requests/reminders.ts';
 import { afterTest } from '../../../support/temporary.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
 import { closeEngine, execute, idleEngine } from '../../helpers/engine.ts';
@@ -39,6 +39,9 @@ async function remindedTeam(seconds: number | null = 3_600) {
   return {
     ...{ clock, store, run, teamId },
     fire: () => execute(engine, remindJob, teamId),
+    /** Changes the setting of the team; hours, or null for no reminders. */
+    set: (hours: number | null) =>
+      store.transaction().execute((trx) => setRemindAfter(trx, teamId, hours === null ? null : hours * hour, clock.now())),
     job: () => store.selectFrom('jobs').select(['status', 'due_at']).where('kind', '=', 'remind').executeTakeFirst(),
     request: () => store.selectFrom('human_requests').select(['status', 'reminders', 'reminded_at', 'remind_at']).executeTakeFirstOrThrow(),
     events: async () => (await store.selectFrom('events').select('payload').execute()).map(({ payload }) => JSON.parse(payload)),
@@ -108,6 +111,40 @@ describe('a request that waits too long', () => {
     clock.advance(hour);
     await fire();
     expect(await request()).toMatchObject({ reminders: 0, remind_at: null });
+  });
+});
+
+describe('a changed setting', () => {
+  it('is measured from when the request was made, or from its last reminder', async () => {
+    const { clock, fire, job, request, set } = await remindedTeam();
+    const start = clock.now();
+    clock.advance(hour / 2);
+    await set(2);
+    expect([await request(), await job()]).toMatchObject([{ remind_at: start + 2 * hour }, { status: 'queued', due_at: start + hour }]);
+    clock.set(start + 2 * hour);
+    await fire();
+    clock.advance(hour / 2);
+    await set(3);
+    expect(await request()).toMatchObject({ reminders: 1, remind_at: start + 8 * hour });
+  });
+
+  it('makes a reminder due now if it would have been due earlier', async () => {
+    const { clock, job, request, set } = await remindedTeam(8 * 3_600);
+    clock.advance(5 * hour);
+    await set(1);
+    expect([await request(), await job()]).toEqual([
+      { status: 'pending', reminders: 0, reminded_at: null, remind_at: clock.now() },
+      { status: 'queued', due_at: clock.now() },
+    ]);
+  });
+
+  it('withdraws the reminders that were planned', async () => {
+    const { clock, fire, job, request, set, changes } = await remindedTeam();
+    await set(null);
+    expect(await request()).toMatchObject({ remind_at: null });
+    clock.advance(100 * hour);
+    await fire();
+    expect([(await job())?.status, await changes()]).toEqual(['done', ['asked']]);
   });
 });
 

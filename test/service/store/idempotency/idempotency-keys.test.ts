@@ -143,6 +143,28 @@ describe('a request with a key', () => {
     // The expired answer was subtracted only once.
     expect(await once({ key: 'second' }, async () => 'free')).toMatchObject({ state: 'full' });
   });
+
+  it('replaces its expired answer, which then no longer counts', async () => {
+    const { once, clock } = await openStore({ records: 2, bytes: 1_000 });
+    const storeCreated = async () => ({ store: createdAnswer });
+    await once({}, storeCreated);
+    clock.advance(day);
+    await once({}, storeCreated);
+    expect(await once({ key: 'second' }, storeCreated)).toMatchObject({ state: 'executed' });
+    expect(await once({ key: 'third' }, storeCreated)).toMatchObject({ state: 'full' });
+  });
+});
+
+it('a full store reports when its first answer expires', async () => {
+  const { once, clock } = await openStore({ records: 2, bytes: 1_000 });
+  const start = clock.now();
+  for (const key of ['a', 'b']) {
+    await once({ key }, async () => ({ store: createdAnswer }));
+    clock.advance(1_000);
+  }
+  expect(await once({ key: 'c' }, async () => 'free')).toEqual({ state: 'full', now: start + 2_000, expiry: start + day });
+  const empty = await openStore({ records: 0, bytes: 0 });
+  expect(await empty.once({}, async () => 'free')).toMatchObject({ state: 'full', expiry: undefined });
 });
 
 it('answers are stored until their bytes reach the limit of the credential', async () => {
