@@ -9,7 +9,7 @@ const distance = /^(?:(in) )?(\S+?)( ago)?$/;
 const days: Record<string, number> = { yesterday: -1, today: 0, tomorrow: 1 };
 
 /** How moments can be written, for messages. */
-export const momentForms = '2026-07-01, 2026-07-01T09:30Z, today, yesterday, 30m, 2h or 7d (ago)';
+export const momentForms = '2026-07-01, 2026-07-01T09:30Z, today, yesterday, 30m, 2h, or 7d (ago)';
 
 /**
  * Milliseconds since the epoch, or undefined when the text is not a moment. A day means the start of that day.

@@ -144,7 +144,7 @@ export function parseSetting(definition: SettingDefinition, value: SettingValue,
       throw new UsageError(`${name} must be on or off.`);
     case 'duration':
       if (parseDuration(text) !== undefined) return text;
-      throw new UsageError(`${name} must be a duration.`, 'Write it like 300ms, 30s, 1m30s or 2h.');
+      throw new UsageError(`${name} must be a duration.`, 'Write it like 300ms, 30s, 1m30s, or 2h.');
     case 'choice':
       if (definition.choices?.includes(text)) return text;
       throw new UsageError(`${name} must be one of: ${definition.choices?.join(', ')}.`);
@@ -163,7 +163,7 @@ const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export function checkProfileName(name: string): string {
   if (profileName.test(name)) return name;
   throw new UsageError(
-    'A profile name has 1 to 64 letters, digits, dots, dashes or underscores, and starts with a letter or digit.',
+    'A profile name has 1 to 64 letters, digits, dots, dashes, or underscores, and starts with a letter or digit.',
     'Choose a name like "local" or "acme-prod".',
     'profile_name_invalid',
   );

@@ -1,5 +1,7 @@
 /** Describes why a value does not match a schema, for the service and for commands that check before they send. Pure. */
+
 import { pluralize } from '../base/pluralize.ts';
+import { wordList } from '../base/word-list.ts';
 import type { ErrorBody } from './types.ts';
 
 export type SchemaProblem = NonNullable<ErrorBody['details']>[number] & { path: string };
@@ -43,7 +45,14 @@ export function schemaProblems(schemaErrors: readonly unknown[]): SchemaProblem[
   for (const [path, words] of values) otherProblems.set(path, `must be ${words.size === 1 ? '' : 'one of: '}${[...words].join(', ')}`);
   // If one alternative got as far as the value, type errors of the other alternatives are irrelevant.
   for (const [path, words] of types)
-    if (!otherProblems.has(path)) otherProblems.set(path, `must be ${[...words].map((type) => typeWords[type] ?? type).join(' or ')}`);
+    if (!otherProblems.has(path))
+      otherProblems.set(
+        path,
+        `must be ${wordList(
+          [...words].map((type) => typeWords[type] ?? type),
+          'or',
+        )}`,
+      );
   const paths = [...otherProblems.keys()];
   const details = paths
     .filter((path) => !paths.some((other) => other !== path && other.startsWith(path === '' ? '' : `${path}.`)))

@@ -64,7 +64,7 @@ describe('runs start --from', () => {
     // Other options or another file would be other work.
     const otherMessage = await service.cli(argv.with(-1, 'Check {{ number }}'));
     expect(otherMessage).toMatchObject({ code: 2, stdout: '' });
-    expect(otherMessage.stderr).toContain('used different options, such as --agent, --message or --upload');
+    expect(otherMessage.stderr).toContain('used different options, such as --agent, --message, or --upload');
     await service.file(file, 'number,vendor\n7001,Acme\n7003,Beta\n');
     const changed = await service.cli(argv);
     expect(changed).toMatchObject({ code: 2, stdout: '' });

@@ -133,7 +133,7 @@ describe('runs respond', () => {
     ['a decision and an answer', pay, ['--deny', '--answer', 'x'], /--deny and --answer cannot be combined\./],
     ['a reason without a decision', pay, ['--reason', 'x'], /--reason requires --approve or --deny\./],
     ['a reason with an answer', pay, ['--answer', 'x', '--reason', 'x'], /--reason requires --approve or --deny\./],
-    ['no decision', pay, [], /No answer was specified\.[\s\S]*--approve, --deny or --answer/],
+    ['no decision', pay, [], /No answer was specified\.[\s\S]*--approve, --deny, or --answer/],
   ])('rejects %s, and leaves the request pending', async (_, steps, argv, message) => {
     const run = await service.waiting(steps);
     const refusal = await service.cli(['runs', 'respond', run, ...argv]);

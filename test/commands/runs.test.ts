@@ -93,7 +93,7 @@ describe('runs start', () => {
       'an unknown word for a flag',
       ['--agent', 'greeter', '--watch', '--on-request', 'shrug'],
       2,
-      '--on-request must be prompt, wait or fail, not "shrug".',
+      '--on-request must be prompt, wait, or fail, not "shrug".',
     ],
     ['a missing sandbox', ['--agent', 'greeter', '--sandbox', noRun], 3, 'sandbox'],
     ['a webhook that is no URL', ['--agent', 'greeter', '--webhook-url', 'nonsense'], 2, '--webhook-url'],
@@ -101,7 +101,7 @@ describe('runs start', () => {
       'a broken duration',
       ['--agent', 'greeter', '--timeout', 'soon'],
       2,
-      '--timeout must be a duration such as 500ms, 30s, 5m, 2h or 7d, not "soon".',
+      '--timeout must be a duration such as 500ms, 30s, 5m, 2h, or 7d, not "soon".',
     ],
   ])('starts nothing for %s', async (_, argv, code, message) => {
     await service.file('same.txt', 'x');
@@ -260,7 +260,7 @@ describe('runs list', () => {
 
   it('does not show a total with --no-total', async () => {
     const result = await service.cli(['runs', 'list', '--limit', '1', '--no-total', '--color', 'never'], { tty: true, columns: 120 });
-    expect(result.stderr).toBe('Showing 1. See more with --all, --limit and --offset.\n');
+    expect(result.stderr).toBe('Showing 1. See more with --all, --limit, and --offset.\n');
   });
 
   it('rejects invalid filters', async () => {
@@ -270,7 +270,7 @@ describe('runs list', () => {
     const refusal = await service.cli(['runs', 'list', '--since', 'yesterday-ish']);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toContain(
-      '--since must be a time such as 2026-07-01, 2026-07-01T09:30Z, today, yesterday, 30m, 2h or 7d (ago), not "yesterday-ish".',
+      '--since must be a time such as 2026-07-01, 2026-07-01T09:30Z, today, yesterday, 30m, 2h, or 7d (ago), not "yesterday-ish".',
     );
     const user = await service.cli(['runs', 'list', '--user', 'me']);
     expect(user).toMatchObject({ code: 2, stdout: '' });

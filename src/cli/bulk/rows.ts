@@ -36,7 +36,7 @@ export function readRows(bytes: Uint8Array, file: string, requestedFormat?: RowF
   const format = requestedFormat ?? formats[path.extname(file).toLowerCase()];
   if (format === undefined)
     throw file === 'standard input'
-      ? new UsageError('The format of standard input is unknown.', 'Specify it with --from-format csv, json or ndjson.')
+      ? new UsageError('The format of standard input is unknown.', 'Specify it with --from-format csv, json, or ndjson.')
       : new UsageError(`${file} is not a .csv, .json, .ndjson or .jsonl file.`, 'The extension determines the format.');
   const text = decodeText(bytes, file);
   const values = format === 'csv' ? csvValues(text, file) : format === 'json' ? jsonValues(text, file) : ndjsonValues(text, file);

@@ -10,7 +10,7 @@ import type { DefinitionChange } from './changed-definition.ts';
 import { readInstructions } from './instructions.ts';
 
 export const agentOptions = {
-  acp: text('ID', 'Run this agent of the registry, such as claude, codex or gemini', { check: length(1) }),
+  acp: text('ID', 'Run this agent of the registry, such as claude, codex, or gemini', { check: length(1) }),
   acpCommand: text("'CMD ARGS'", 'Run the agent that this command starts; it must speak the Agent Client Protocol', { check: length(1) }),
   instructions: text('PATH|-', 'Instructions for the agent: a file such as AGENTS.md, or a folder with AGENTS.md and a folder skills', {
     complete: 'files',
@@ -91,7 +91,7 @@ export async function agentDefinition(
   if (base === undefined && input.acp === undefined && input.acpCommand === undefined) {
     if (flags.length > 0)
       throw new UsageError(
-        '--instructions, --env, --secret, --allow-host, --allow-path and --mode need --acp or --acp-command, or a definition with --procedure.',
+        '--instructions, --env, --secret, --allow-host, --allow-path, and --mode need --acp or --acp-command, or a definition with --procedure.',
       );
     return undefined;
   }

@@ -1,6 +1,8 @@
 /** The definition of an existing agent, and changes of it by options. */
+
 import { UsageError } from '../../base/errors.ts';
 import { shellWord } from '../../base/shell.ts';
+import { wordList } from '../../base/word-list.ts';
 import type { Build } from '../../interface/types.ts';
 import type { Context } from '../kit/context.ts';
 import { liveRevision } from '../names/revision.ts';
@@ -30,7 +32,7 @@ export async function changedLiveDefinition(
   const runtime = runtimeOf(build?.config);
   if (build === undefined && change.program === undefined)
     throw new UsageError(
-      `${agent.name} has no live revision whose program ${listOf(definitionFlags(input))} could change.`,
+      `${agent.name} has no live revision whose program ${wordList(definitionFlags(input), 'and')} could change.`,
       'Pass --acp or --acp-command as well, or a procedure with --procedure FILE.',
     );
   if (build !== undefined && runtime !== 'acp') throw notAProgram(agent.name, runtime, input);
@@ -52,11 +54,8 @@ function notAProgram(name: string, runtime: string | undefined, input: AgentInpu
       ? `Its procedure is changed with \`aops agents update ${shellWord(name)} --procedure FILE\`.`
       : `Create another agent with \`aops agents create NAME ${program}\`, or replace the procedure with a definition: --procedure FILE --runtime acp.`;
   return new UsageError(
-    `${name} is executed by ${owner}, so ${listOf(flags)} ${flags.length === 1 ? 'does' : 'do'} not apply to it.`,
+    `${name} is executed by ${owner}, so ${wordList(flags, 'and')} ${flags.length === 1 ? 'does' : 'do'} not apply to it.`,
     hint,
     'not_a_program',
   );
 }
-
-const listOf = (words: readonly string[]): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;

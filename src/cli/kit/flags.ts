@@ -1,8 +1,10 @@
 /** Arguments and options of a command: their names, what they accept, and how their text is parsed. */
+
 import { parseDuration } from '../../base/duration.ts';
 import { UsageError } from '../../base/errors.ts';
 import { momentForms, parseMoment } from '../../base/moment.ts';
 import { nearest } from '../../base/nearest.ts';
+import { wordList } from '../../base/word-list.ts';
 import type { Check } from './checks.ts';
 
 /** The values that shell completion reads from the service; see `picking/sources.ts`. */
@@ -166,7 +168,7 @@ export const texts = (metavar: string, summary: string, settings: OptionSettings
 export function invalidChoice(words: readonly string[], value: string, name: string): UsageError {
   const suggestion = nearest(value, words);
   const hint = suggestion === undefined ? undefined : `Did you mean ${suggestion}?`;
-  return new UsageError(`${name} must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${value}".`, hint);
+  return new UsageError(`${name} must be ${wordList(words, 'or')}, not "${value}".`, hint);
 }
 
 export const choice = <const Words extends readonly string[]>(
@@ -234,7 +236,7 @@ export const duration = (summary: string): Option<string | undefined> => ({
   metavar: 'DURATION',
   parse: (value, name) => {
     if (parseDuration(value) !== undefined) return value;
-    throw new UsageError(`${name} must be a duration such as 500ms, 30s, 5m, 2h or 7d, not "${value}".`);
+    throw new UsageError(`${name} must be a duration such as 500ms, 30s, 5m, 2h, or 7d, not "${value}".`);
   },
 });
 

@@ -27,7 +27,7 @@ export const copiedRevision = (summary: string) =>
 /** A flag that names a revision of the command's agent. */
 export const revisionOfAgent = (summary: string) =>
   text('REVISION', `${summary}: its ID, live, latest, or its number`, { complete: 'revisions', check: revisionCheck() });
-export const agentFlag = text('ID|NAME', 'The agent, if the revision is only live, latest or a number', { complete: 'agents' });
+export const agentFlag = text('ID|NAME', 'The agent, if the revision is only live, latest, or a number', { complete: 'agents' });
 
 type RevisionReference = { id: string } | { agent: string; version: string };
 

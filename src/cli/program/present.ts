@@ -83,7 +83,7 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
   await writeLong(context, await (typeof form === 'function' ? form(data, view) : renderTable(data, form, view)));
   if (view.tty && list.newest && offset > 0) terminal.note(`Showing the last ${data.length} of ${total}. See all with --all.`);
   else if (view.tty && offset + data.length < total)
-    terminal.note(`Showing ${data.length}${totalText}. See more with --all, --limit and --offset.`);
+    terminal.note(`Showing ${data.length}${totalText}. See more with --all, --limit, and --offset.`);
 }
 
 /** Prints rows as they are read, so that memory does not grow with the list. */

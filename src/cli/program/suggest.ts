@@ -3,7 +3,9 @@
  * asks to see something never leads to a command that changes something, and a command that changes something is only suggested for a
  * word with that meaning, or for a typing error of one key.
  */
+
 import { edits, nearest } from '../../base/nearest.ts';
+import { wordList } from '../../base/word-list.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import { flagName, type Options } from '../kit/flags.ts';
 import { globalFlags } from '../kit/global-flags.ts';
@@ -127,7 +129,12 @@ function lineOf(entries: Entries, path: readonly string[], name: string, rest: r
 
 /** The hint for one or more suggested command lines. */
 export const suggestion = (lines: readonly string[]): string | undefined =>
-  lines.length === 0 ? undefined : `Did you mean ${lines.map((line) => `\`aops ${line}\``).join(' or ')}?`;
+  lines.length === 0
+    ? undefined
+    : `Did you mean ${wordList(
+        lines.map((line) => `\`aops ${line}\``),
+        'or',
+      )}?`;
 
 /**
  * The hint for a flag that a command does not have.

@@ -19,7 +19,7 @@ export function explainMismatch({ id, timestamp, body, secrets, matches }: Misma
     return refusal(
       'body_altered',
       `The body is not what was signed: ${change}.`,
-      'Verify the bytes exactly as they were received, before anything parses, trims or re-encodes them.',
+      'Verify the bytes exactly as they were received, before anything parses, trims, or re-encodes them.',
     );
   }
   for (const [mistake, content] of otherContents(head, id, timestamp, body)) {
@@ -39,7 +39,7 @@ export function explainMismatch({ id, timestamp, body, secrets, matches }: Misma
   return refusal(
     'no_match',
     'No signature matches.',
-    'It was signed with another secret (was it rotated?), or the ID, the time or the body is not what was signed.',
+    'It was signed with another secret (was it rotated?), or the ID, the time, or the body is not what was signed.',
   );
 }
 

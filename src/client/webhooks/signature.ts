@@ -116,7 +116,7 @@ function malformedSignature(text: string): [string, string] {
 
 function missingHint(values: ReadonlyMap<string, unknown>): string {
   const foreignHeader = ['svix-id', 'stripe-signature', 'x-hub-signature-256'].find((name) => values.has(name));
-  if (foreignHeader === 'svix-id') return 'Svix names the headers svix-id, svix-timestamp and svix-signature; pass them as webhook-...';
+  if (foreignHeader === 'svix-id') return 'Svix names the headers svix-id, svix-timestamp, and svix-signature; pass them as webhook-...';
   if (foreignHeader !== undefined) return `${foreignHeader} is another kind of signature, which this command does not verify.`;
   return `Pass all three headers: ${webhookHeaders.join(', ')}.`;
 }

@@ -8,7 +8,7 @@ import { type DescribedCommand, describeCommand, loadAllCommands } from '../../c
 export default defineCommand({
   summary: 'Describe every command for programs',
   description:
-    'With --json, each command includes its aliases, arguments, options, the operations it calls, whether it changes or destroys anything, its exit codes and examples.',
+    'With --json, each command includes its aliases, arguments, options, the operations it calls, whether it changes or destroys anything, its exit codes, and examples.',
   examples: [
     { command: 'aops commands', text: 'List all commands' },
     { command: "aops commands --json --jq '.data[] | select(.mutates) | .id'", text: 'List the commands that change something' },

@@ -27,7 +27,7 @@ export default defineCommand({
       check: length(1),
     }),
     ...agentOptions,
-    from: copiedRevision('Copy this revision: its ID, AGENT@live, AGENT@latest or AGENT@NUMBER'),
+    from: copiedRevision('Copy this revision: its ID, AGENT@live, AGENT@latest, or AGENT@NUMBER'),
     automation: text('ID', 'Automation that the agent belongs to', { check: uuid }),
     thread: text('ID', 'Thread that the agent belongs to', { check: uuid }),
     ...bodyFlags,

@@ -1,4 +1,5 @@
 import { pluralize } from '../../base/pluralize.ts';
+import { wordList } from '../../base/word-list.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { confirm } from '../../cli/kit/confirm.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -10,7 +11,7 @@ import { agentId } from '../../cli/names/resolve.ts';
 
 export default defineCommand({
   summary: 'Delete an agent and interrupt its runs',
-  description: 'The confirmation lists what ends with the agent: its unfinished runs, schedules and case triggers.',
+  description: 'The confirmation lists what ends with the agent: its unfinished runs, schedules, and case triggers.',
   arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   operations: ['listAgents', 'getAgent', 'listRuns', 'listAgentSchedules', 'listAgentCaseTriggers', 'deleteAgent'],
   mutates: true,
@@ -51,5 +52,5 @@ async function lossesOf(context: Context, agent_id: string): Promise<string> {
     ...(schedules?.schedules.length ? [pluralize(schedules.schedules.length, 'schedule')] : []),
     ...(triggers?.case_triggers ?? []).map(({ case_queue_name: queue }) => `the case trigger on the queue "${queue}"`),
   ];
-  return losses.length === 0 ? '' : ` This ends ${new Intl.ListFormat('en').format(losses)}.`;
+  return losses.length === 0 ? '' : ` This ends ${wordList(losses, 'and')}.`;
 }

@@ -29,7 +29,7 @@ const options = {
     metavar: 'NAME',
   }),
   name: text('NAME', 'Name of the agent (default: the name of the folder)', { check: length(1) }),
-  acp: text('ID', 'The program is this agent of the registry, such as claude, codex or gemini', { check: length(1) }),
+  acp: text('ID', 'The program is this agent of the registry, such as claude, codex, or gemini', { check: length(1) }),
   acpCommand: text("'CMD ARGS'", 'The program is what this command starts; it must speak the Agent Client Protocol', { check: length(1) }),
 } as const;
 type Input = CommandInput<typeof args, typeof options>;

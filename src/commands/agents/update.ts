@@ -18,9 +18,9 @@ import type { Agent, Body, Build, RevisionConfig } from '../../interface/types.t
 import { agentRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Change the name, settings, procedure or program of an agent',
+  summary: 'Change the name, settings, procedure, or program of an agent',
   description:
-    'A new procedure becomes a new live revision; its other settings are copied from the previous live revision. Of an agent that is a program, the options from --acp to --mode replace only the parts that they name: --env, --secret, --allow-host and --allow-path add to what the agent has. Unfinished runs keep their revision.',
+    'A new procedure becomes a new live revision; its other settings are copied from the previous live revision. Of an agent that is a program, the options from --acp to --mode replace only the parts that they name: --env, --secret, --allow-host, and --allow-path add to what the agent has. Unfinished runs keep their revision.',
   arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   options: {
     name: text('NAME', 'New name', { check: length(1) }),
@@ -67,7 +67,7 @@ export default defineCommand({
     if (Object.keys(body).length === 0 && input.procedure === undefined && flags.length === 0)
       throw new UsageError(
         'There is nothing to change.',
-        'Pass --name, --procedure, --memory or another flag; see `aops agents update --help`.',
+        'Pass --name, --procedure, --memory, or another flag; see `aops agents update --help`.',
       );
     const id = await agentId(context, input.agent);
     const params = { agent_id: id };

@@ -13,7 +13,7 @@ import { buildRequest } from './request.ts';
 import { mediaAt } from './target.ts';
 
 const methodsAndPath = {
-  methodOrPath: optionalArgument('The method, the path or the ID of an operation'),
+  methodOrPath: optionalArgument('The method, the path, or the ID of an operation'),
   path: optionalArgument('The path, if the method comes first'),
 } as const;
 

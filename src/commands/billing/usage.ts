@@ -20,7 +20,7 @@ export default defineCommand({
   operations: ['getTeamUsage', 'createPageCode'],
   exits: [exitCodes.conflict],
   examples: [
-    { command: 'aops billing usage', text: 'Show usage, limits and remaining amounts' },
+    { command: 'aops billing usage', text: 'Show usage, limits, and remaining amounts' },
     {
       command: 'aops billing usage --fail-over 80 --quiet > /dev/null || mail -s "aops: nearly used up" ops',
       text: 'Send an alert from cron',

@@ -17,7 +17,7 @@ import { caseRecord } from './record.ts';
 export default defineCommand({
   summary: 'Add a case to a queue, or import cases from a file',
   description:
-    '--from reads CSV (the first line names the columns), JSON (an array) or NDJSON, and creates a case for every row, 100 at a time. Columns named title, data, priority and labels fill these fields; change this with --map. If no column is mapped to data, the data is a JSON object of the remaining columns. Progress is recorded in FILE.aops-ledger: after an interruption, run the same command again to continue. Rows that could not be imported are written with the reason to a file with .failed in its name, and the command ends with exit 2. It prints file, queue_id, rows, created, created_before, failed, failed_file and ledger.',
+    '--from reads CSV (the first line names the columns), JSON (an array) or NDJSON, and creates a case for every row, 100 at a time. Columns named title, data, priority, and labels fill these fields; change this with --map. If no column is mapped to data, the data is a JSON object of the remaining columns. Progress is recorded in FILE.aops-ledger: after an interruption, run the same command again to continue. Rows that could not be imported are written with the reason to a file with .failed in its name, and the command ends with exit 2. It prints file, queue_id, rows, created, created_before, failed, failed_file, and ledger.',
   arguments: { queue: queueArgument, title: optionalArgument('The title of the case, unless --from is used', { check: length(1, 500) }) },
   options: {
     data: text('TEXT', 'Data for the agent, often JSON; @FILE reads it from a file, - from standard input'),

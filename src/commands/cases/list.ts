@@ -17,7 +17,7 @@ export default defineCommand({
   options: {
     ...listFlags,
     ...filterFlags,
-    search: text('TEXT', 'Only cases whose title, data or ID contains this text'),
+    search: text('TEXT', 'Only cases whose title, data, or ID contains this text'),
     ...sortFlags,
     ...webFlag,
   },

@@ -13,7 +13,7 @@ import { labelTexts } from './record.ts';
 
 export default defineCommand({
   summary: 'Search the cases of a queue by text and labels',
-  arguments: { queue: queueArgument, text: optionalArgument('Text in the title, data or ID') },
+  arguments: { queue: queueArgument, text: optionalArgument('Text in the title, data, or ID') },
   options: { ...listFlags, ...filterFlags, ...sortFlags, ...webFlag },
   operations: ['listQueues', 'searchCases', 'createPageCode'],
   examples: [

@@ -22,7 +22,7 @@ export const selectionArguments = {
 export const selectionFlags = {
   queue: text('QUEUE', 'The queue for --all-matching, by ID or name', { complete: 'queues' }),
   allMatching: flag('Select every case of the queue that matches the filters'),
-  search: text('TEXT', 'Only cases whose title, data or ID contains this text'),
+  search: text('TEXT', 'Only cases whose title, data, or ID contains this text'),
   ...filterFlags,
 } as const;
 

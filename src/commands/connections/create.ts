@@ -18,7 +18,7 @@ export default defineCommand({
     ...headerOptions,
     authMethod: choice(
       ['url', 'apikey', 'headers', 'oauth'],
-      'How the service authenticates: url, apikey, headers or oauth (default: headers if there are any, otherwise url)',
+      'How the service authenticates: url, apikey, headers, or oauth (default: headers if there are any, otherwise url)',
       {
         metavar: 'METHOD',
       },

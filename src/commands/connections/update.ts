@@ -20,7 +20,7 @@ export default defineCommand({
     ...headerOptions,
     removeHeader: texts('NAME', 'Remove this header; can be repeated'),
     replaceHeaders: flag('Replace all headers with those specified here'),
-    authMethod: choice(['url', 'apikey', 'headers', 'oauth'], 'How the service authenticates: url, apikey, headers or oauth', {
+    authMethod: choice(['url', 'apikey', 'headers', 'oauth'], 'How the service authenticates: url, apikey, headers, or oauth', {
       metavar: 'METHOD',
     }),
     shared: toggle('Whether the whole team can use the connection'),
@@ -39,7 +39,10 @@ export default defineCommand({
     const fields = omitUndefined({ name: input.name, server_url: input.url, auth_method: input.authMethod, shared: input.shared });
     const touchesHeaders = input.replaceHeaders || [...input.header, ...input.plainHeader, ...input.removeHeader].length > 0;
     if (Object.keys(fields).length === 0 && !touchesHeaders)
-      throw new UsageError('There is nothing to change.', 'Pass --name, --url, --header, --plain-header, --remove-header or another flag.');
+      throw new UsageError(
+        'There is nothing to change.',
+        'Pass --name, --url, --header, --plain-header, --remove-header, or another flag.',
+      );
     const client = await context.client();
     const connection = await findConnection(context, input.connection);
     const newHeaders = await readHeaders(context, input);

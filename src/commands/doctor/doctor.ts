@@ -34,7 +34,7 @@ const styles = { ok: undefined, warn: 'warning', fail: 'error', skip: 'dim' } as
 export default defineCommand({
   summary: 'Check your setup and explain how to fix problems',
   description:
-    'Checks the configuration and its sources, the credential, proxy and certificates, the service (latency, clock, rate limit and interface), Node, git, folders, the local service, whether commands of runs can be contained, the browser for runs, completion and open changes. Secrets are not shown. The exit code is 1 if a check fails; warnings do not change it.',
+    'Checks the configuration and its sources, the credential, proxy, and certificates, the service (latency, clock, rate limit, and interface), Node, git, folders, the local service, whether commands of runs can be contained, the browser for runs, completion, and open changes. Secrets are not shown. The exit code is 1 if a check fails; warnings do not change it.',
   options: { offline: flag('Skip the checks that need the service') },
   operations: ['getTeam'],
   exits: [exitCodes.failure],

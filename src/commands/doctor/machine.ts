@@ -71,7 +71,7 @@ async function folderCheck({ paths }: Context): Promise<Check> {
       return fail(
         'folders',
         `${folder} cannot be written to`,
-        `Make ${nearest} writable, or set AOPS_CONFIG_DIR, AOPS_DATA_DIR and AOPS_CACHE_DIR.`,
+        `Make ${nearest} writable, or set AOPS_CONFIG_DIR, AOPS_DATA_DIR, and AOPS_CACHE_DIR.`,
       );
     }
   }

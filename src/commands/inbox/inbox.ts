@@ -33,7 +33,7 @@ const columns: Column<PendingRequest>[] = [
 export default defineCommand({
   summary: 'List and answer pending human requests',
   description:
-    'Shows all pending human requests of the team, oldest first. On a terminal, you pick a request, answer it and continue with the next; --no-input only lists them. With --watch, new requests are prompted for as they arrive. Without a terminal, and with -o ndjson, an event is printed when a request arrives and when it is resolved. With --all-profiles, the requests of all profiles are shown together, and each is answered with its own profile; a profile that cannot be read is reported, and the others are still shown or watched.',
+    'Shows all pending human requests of the team, oldest first. On a terminal, you pick a request, answer it, and continue with the next; --no-input only lists them. With --watch, new requests are prompted for as they arrive. Without a terminal, and with -o ndjson, an event is printed when a request arrives and when it is resolved. With --all-profiles, the requests of all profiles are shown together, and each is answered with its own profile; a profile that cannot be read is reported, and the others are still shown or watched.',
   options: {
     ...filterFlags,
     watch: flag('Keep watching for new requests, until Ctrl-C', { aliases: ['follow'] }),

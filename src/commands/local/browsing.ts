@@ -26,6 +26,6 @@ export async function namedChromium(context: Context, flag: string | undefined):
   const source = flag === undefined ? 'AOPS_CHROMIUM' : '--chromium';
   throw new UsageError(
     `${source} refers to ${file}, which is not an executable.`,
-    'Specify the path of Chromium, Chrome or Edge, such as /usr/bin/chromium.',
+    'Specify the path of Chromium, Chrome, or Edge, such as /usr/bin/chromium.',
   );
 }

@@ -20,7 +20,7 @@ export const listeningOptions = {
     'ADDRESS|CIDR',
     'Trust X-Forwarded-For or Forwarded from this proxy, for rate limits and the log; can be repeated (default: trust none)',
   ),
-  rateLimit: text('N/s|m|h', 'Requests allowed per credential and second, minute or hour (default: 3000/m)', { check: rateCheck }),
+  rateLimit: text('N/s|m|h', 'Requests allowed per credential and second, minute, or hour (default: 3000/m)', { check: rateCheck }),
   runConcurrency: integer('N', 'Number of runs to execute at a time (default: what the plan of each team allows)', {
     minimum: 1,
     maximum: 10_000,

@@ -23,7 +23,7 @@ const ownFolders: Readonly<Record<string, RegExp>> = {
 
 export default defineCommand({
   summary: 'Stop the local service and delete its data',
-  description: 'Deletes all agents, runs and files. Other files in the data directory are kept.',
+  description: 'Deletes all agents, runs, and files. Other files in the data directory are kept.',
   options: dataDirFlag,
   destructive: true,
   exits: [exitCodes.conflict],
@@ -45,7 +45,7 @@ export default defineCommand({
     // Another service is using the data.
     const owner = await owningService(dataDirectory);
     if (owner !== undefined && owner.instance_id !== running?.instance_id) throw servedElsewhere(owner);
-    await confirm(context, `Delete all agents, runs and files in ${dataDirectory}?`);
+    await confirm(context, `Delete all agents, runs, and files in ${dataDirectory}?`);
     if (running?.data_dir === dataDirectory) await stopService(context, running);
     await refuseLocked(context, dataDirectory);
     await removeOwn(dataDirectory, ownName);

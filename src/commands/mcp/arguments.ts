@@ -46,7 +46,7 @@ export async function checkArguments(tool: ListedTool, args: Record<string, unkn
   const hasTypeProblem = problems.some(({ message }) => /must be (an integer|a number|true or false|null)/.test(message));
   const argumentNames = Object.keys((tool.inputSchema.properties ?? {}) as object).join(', ');
   const hint = hasTypeProblem
-    ? '-F sends numbers, true, false and null; -f sends text.'
+    ? '-F sends numbers, true, false, and null; -f sends text.'
     : `The arguments of ${tool.name} are: ${argumentNames || 'none'}.`;
   throw new UsageError(`Invalid arguments for ${tool.name}: ${lines.join('; ')}.`, hint, 'invalid_arguments');
 }

@@ -21,7 +21,7 @@ type QueueDetails = Queue & { case_counts: DisplayCounts } & Partial<Agents>;
 const agentShape = { agent_id: 'uuid', agent_name: 'string', case_trigger_enabled: 'boolean' } as const;
 
 export default defineCommand({
-  summary: 'Show a queue, its case counts and its agents',
+  summary: 'Show a queue, its case counts, and its agents',
   arguments: { queue: queueArgument },
   options: webFlag,
   operations: ['listQueues', 'getQueue', 'searchCases', 'listQueueAgents', 'createPageCode'],

@@ -10,7 +10,7 @@ import { queueArgument, queueRecord } from '../../cli/records/queue.ts';
 import type { Queue } from '../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'Change the name, description or folder of a queue',
+  summary: 'Change the name, description, or folder of a queue',
   arguments: { queue: queueArgument },
   options: {
     name: text('NAME', 'New name', { check: length(1, 100) }),
@@ -29,7 +29,7 @@ export default defineCommand({
     const description = input.description === '' ? null : input.description;
     const folder = input.folder === '' ? null : input.folder;
     const body = omitUndefined({ name: input.name, description, folder_id: folder });
-    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Pass --name, --description or --folder.');
+    if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Pass --name, --description, or --folder.');
     return (await client.call('updateQueue', { params: { queue_id: await queueId(context, input.queue) }, body })).queue;
   },
 });

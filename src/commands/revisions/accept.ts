@@ -6,7 +6,7 @@ import { guardFlags, guardOf, review, verdictOutput } from './review.ts';
 export default defineCommand({
   summary: 'Accept the proposal of the builder run',
   description:
-    'The revision gets the proposed procedure. If the revision is live, new runs use it immediately; a draft must still be promoted. The command applies to the current builder run, which it displays, or to the one specified by the flags. If another builder run has replaced it in the meantime, nothing is changed and the exit code is 6.',
+    'The revision gets the proposed procedure. If the revision is live, new runs use it immediately; a draft must still be promoted. The command applies to the current builder run, which it displays, or to the one specified by the flags. If another builder run has replaced it in the meantime, nothing is changed, and the exit code is 6.',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag, ...guardFlags },
   operations: ['listAgents', 'listAgentRevisions', 'getLatestBuilderRun', 'acceptRevision'],

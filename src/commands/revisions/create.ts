@@ -18,7 +18,7 @@ export default defineCommand({
   arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   options: {
     name: text('NAME', 'Name of the revision (default: named after its source)'),
-    from: copiedRevision('Copy this revision: its ID, live, latest or a number'),
+    from: copiedRevision('Copy this revision: its ID, live, latest, or a number'),
     procedure: text('FILE|-', 'Procedure of the revision', { complete: 'files' }),
     runtime: text('NAME', 'Runtime that executes the procedure (default: that of the copied revision)'),
     ...bodyFlags,

@@ -6,7 +6,7 @@ import { guardFlags, guardOf, review, verdictOutput } from './review.ts';
 export default defineCommand({
   summary: 'Decline the proposal of the builder run',
   description:
-    'The revision is unchanged, and the builder run ends. The command applies to the current builder run, which it displays, or to the one specified by the flags. If another builder run has replaced it in the meantime, nothing is changed and the exit code is 6.',
+    'The revision is unchanged, and the builder run ends. The command applies to the current builder run, which it displays, or to the one specified by the flags. If another builder run has replaced it in the meantime, nothing is changed, and the exit code is 6.',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag, ...guardFlags },
   operations: ['listAgents', 'listAgentRevisions', 'getLatestBuilderRun', 'declineRevision'],

@@ -22,8 +22,8 @@ export default defineCommand({
   description:
     'Procedures are compared as a unified diff, which `patch` can apply if it is not coloured. If both revisions are the same, nothing is printed.',
   arguments: {
-    before: namedRevision('The first revision: its ID, AGENT@live, AGENT@latest or AGENT@NUMBER'),
-    after: namedRevision('The second revision; live, latest or a number is enough if the agent is known'),
+    before: namedRevision('The first revision: its ID, AGENT@live, AGENT@latest, or AGENT@NUMBER'),
+    after: namedRevision('The second revision; live, latest, or a number is enough if the agent is known'),
   },
   options: { agent: agentFlag, ...webFlag },
   operations: ['listAgents', 'listAgentRevisions', 'getRevision', 'createPageCode'],

@@ -7,7 +7,7 @@ import { verdictOutput } from './review.ts';
 export default defineCommand({
   summary: 'Discard the builder run of a revision',
   description:
-    'Works for a builder run that is running, asking a question or waiting for a review. The revision is unchanged. Builder runs that have ended are rejected with exit 6.',
+    'Works for a builder run that is running, asking a question, or waiting for a review. The revision is unchanged. Builder runs that have ended are rejected with exit 6.',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag },
   operations: ['listAgents', 'listAgentRevisions', 'discardRevision'],

@@ -11,7 +11,7 @@ import { builderRunOutput, followBuilderRun, reviewFlags, reviewOperations, revi
 export default defineCommand({
   summary: 'Ask for a change to a revision in words',
   description:
-    'Starts a builder run that proposes the change, and prints it. With --watch, its questions and its proposal, as a diff, are displayed, and you can accept or decline it. --answers, --accept and --decline imply --watch. If a decision is missing and there is no terminal, the exit code is 12 and the message contains the command to continue.',
+    'Starts a builder run that proposes the change, and prints it. With --watch, its questions and its proposal, as a diff, are displayed, and you can accept or decline it. --answers, --accept, and --decline imply --watch. If a decision is missing and there is no terminal, the exit code is 12 and the message contains the command to continue.',
   arguments: { revision: revisionArgument },
   options: {
     agent: agentFlag,
@@ -25,7 +25,7 @@ export default defineCommand({
   examples: [
     {
       command: `aops revisions generate invoice-check@latest --prompt 'approve "Pay?" before step 3' --watch`,
-      text: 'Ask for a change, review it and decide',
+      text: 'Ask for a change, review it, and decide',
     },
     {
       command: 'aops revisions generate REVISION --prompt @request.txt --answers answers.yaml --accept',

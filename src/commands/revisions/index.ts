@@ -1,7 +1,7 @@
 import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 
 export const revisions = defineGroup({
-  summary: 'Compare, change and promote revisions of agents',
+  summary: 'Compare, change, and promote revisions of agents',
   commands: {
     list: () => import('./list.ts'),
     get: () => import('./get.ts'),

@@ -11,7 +11,7 @@ import { revisionRecord } from '../../cli/records/revision.ts';
 import type { Body, Build } from '../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'Change the procedure, name or description of a revision',
+  summary: 'Change the procedure, name, or description of a revision',
   description:
     'If the revision is live, new runs use the change immediately; unfinished runs are not affected. While a builder run is active, the procedure cannot be changed.',
   arguments: { revision: revisionArgument },
@@ -47,7 +47,10 @@ export default defineCommand({
       ...(description === undefined ? {} : { revision_description: description }),
     };
     if (Object.keys(body).length === 0)
-      throw new UsageError('There is nothing to change.', 'Pass --procedure, --name or --description; see `aops revisions update --help`.');
+      throw new UsageError(
+        'There is nothing to change.',
+        'Pass --procedure, --name, or --description; see `aops revisions update --help`.',
+      );
     const build_id = await revisionId(context, input.revision, input.agent);
     const call = client.call('updateRevision', { params: { build_id }, body });
     return (await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), call)).build;

@@ -9,7 +9,7 @@ import { foreignToken, pointOf } from '../../watch/resume/token.ts';
 import { builderRunOutput, followBuilderRun, reviewFlags, reviewOperations, reviewOptions } from './follow.ts';
 
 export default defineCommand({
-  summary: 'Watch the latest builder run, answer it and review its proposal',
+  summary: 'Watch the latest builder run, answer it, and review its proposal',
   description: 'Continues where `generate --watch` was interrupted. Ctrl-C detaches; the builder run continues.',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag, ...reviewFlags, resume: resumeFlag },

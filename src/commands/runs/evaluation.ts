@@ -15,7 +15,7 @@ import { type Evaluation, evaluationSheet, severities } from './evaluation-sheet
 export default defineCommand({
   summary: 'Show the evaluation of a finished run',
   description:
-    'Each rubric of the agent and of the platform has passed, failed or could not be decided. With --fail-on, the exit code is 1 if a rubric of this severity or worse failed, or if no rubric of the agent could be decided.',
+    'Each rubric of the agent and of the platform has passed, failed, or could not be decided. With --fail-on, the exit code is 1 if a rubric of this severity or worse failed, or if no rubric of the agent could be decided.',
   arguments: { run: runArgument },
   options: {
     wait: flag('Wait until the run has finished and is evaluated'),

@@ -1,7 +1,7 @@
 import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 
 export const runs = defineGroup({
-  summary: 'Start, watch, answer and stop runs',
+  summary: 'Start, watch, answer, and stop runs',
   commands: {
     list: () => import('./list.ts'),
     get: () => import('./get.ts'),

@@ -48,14 +48,14 @@ const pageFilters = (query: Query<'listRuns'>): PageFilters => ({
 export default defineCommand({
   summary: 'List runs, newest first',
   description:
-    'A run must match all filters. A TIME is a date or date-time in this time zone (2026-07-01 means the beginning of the day), a date-time with a zone (2026-07-01T09:30Z), today, yesterday, or a duration before now such as 30m, 2h or 7d.',
+    'A run must match all filters. A TIME is a date or date-time in this time zone (2026-07-01 means the beginning of the day), a date-time with a zone (2026-07-01T09:30Z), today, yesterday, or a duration before now such as 30m, 2h, or 7d.',
   options: {
     ...listFlags,
     count: flag('Print only the number of runs'),
     total: toggle('Whether to count the runs that are not listed (default: yes)'),
     agent: text('ID|NAME', 'Only runs of this agent', { complete: 'agents' }),
     status: choice(runStatusFilters, 'Only runs with this status; needs_attention means waiting or failed', { metavar: 'STATUS' }),
-    search: text('TEXT', 'Only runs whose title, agent or ID contains this text'),
+    search: text('TEXT', 'Only runs whose title, agent, or ID contains this text'),
     since: dateTime('Only runs created at or after this time'),
     until: dateTime('Only runs created before this time'),
     source: text('WORD', 'Only runs from this source'),

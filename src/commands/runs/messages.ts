@@ -39,7 +39,7 @@ export default defineCommand({
   async run(context, input) {
     const { tail, limit, offset, all } = input;
     if (tail !== undefined && (limit !== undefined || offset !== undefined || all))
-      throw new UsageError('--tail cannot be combined with --limit, --offset or --all.', '--tail alone lists the latest messages.');
+      throw new UsageError('--tail cannot be combined with --limit, --offset, or --all.', '--tail alone lists the latest messages.');
     if (input.web) refuseWithWeb(input, notOnPage);
     const client = await context.client();
     const run = await runId(context, input.run);

@@ -58,7 +58,7 @@ function otherTransport(text: string): UsageError {
   const url = host === undefined || /^file:/i.test(text) ? 'https://HOST/PATH' : `https://${host}/${file}`;
   return new UsageError(
     `--repo: "${text}" is not a folder, and not an http or https URL.`,
-    `The service reads repositories from folders, and from servers with http and https: --repo ${shellWord(url)}. If the server requires a sign-in, clone the repository and specify the folder.`,
+    `The service reads repositories from folders, and from servers with http and https: --repo ${shellWord(url)}. If the server requires a sign-in, clone the repository, and specify the folder.`,
   );
 }
 

@@ -30,7 +30,7 @@ interface AnsweredRun {
 export default defineCommand({
   summary: 'Answer the pending human requests of runs',
   description:
-    'On a terminal, you are prompted for the answer unless a flag provides it. Write each answer as QUESTION=ANSWER. If there is only one question, the answer alone is enough. Reasons are an extension of the interface, so hosted services might ignore them.\n\nSeveral runs get the same answer, after you have seen and confirmed all requests; without a terminal, pass --yes. Nothing is sent if they do not ask the same questions. If one answer cannot be sent, the others are sent nevertheless; the exit code is that of the worst failure. For several runs, the JSON is a list. To be prompted for one request after another, use `aops inbox`.\n\nWith --agent, --queue, --type or --older-than instead of runs, all matching requests get the answer. --approve and --deny select approvals, --answer selects questions. Only the requests that were shown are answered; a request that has changed or was replaced since then is skipped and reported.',
+    'On a terminal, you are prompted for the answer unless a flag provides it. Write each answer as QUESTION=ANSWER. If there is only one question, the answer alone is enough. Reasons are an extension of the interface, so hosted services might ignore them.\n\nSeveral runs get the same answer, after you have seen and confirmed all requests; without a terminal, pass --yes. Nothing is sent if they do not ask the same questions. If one answer cannot be sent, the others are sent nevertheless; the exit code is that of the worst failure. For several runs, the JSON is a list. To be prompted for one request after another, use `aops inbox`.\n\nWith --agent, --queue, --type, or --older-than instead of runs, all matching requests get the answer. --approve and --deny select approvals, --answer selects questions. Only the requests that were shown are answered; a request that has changed or was replaced since then is skipped and reported.',
   arguments: { run: anyRunsArgument({ runs: 'waiting', unless: Object.keys(respondFilters) }) },
   options: {
     request: text(
@@ -103,7 +103,7 @@ export default defineCommand({
     if (request !== undefined) throw new UsageError('--request names the request of one run, so it cannot be used with several runs.');
     if (prompts)
       throw new UsageError(
-        'Specify the answer for all of these runs with --approve, --deny or --answer.',
+        'Specify the answer for all of these runs with --approve, --deny, or --answer.',
         'To be prompted for one request after another, use `aops inbox`.',
       );
     return respondToSeveral(context, client, runs, answerFrom);
@@ -192,7 +192,7 @@ function checkFlags({ approve, deny, reason, answer }: Flags): void {
     throw new UsageError('--reason requires --approve or --deny.', 'It is the reason for that decision.');
   if (decisions.length === 1) return;
   if (decisions.length === 0)
-    throw new UsageError('No answer was specified.', 'Use --approve, --deny or --answer; --answer can be repeated.');
+    throw new UsageError('No answer was specified.', 'Use --approve, --deny, or --answer; --answer can be repeated.');
   throw new UsageError(`${decisions.join(' and ')} cannot be combined. Nothing was sent.`, 'Use only one of them.');
 }
 

@@ -14,7 +14,7 @@ interface Stopped {
 export default defineCommand({
   summary: 'Stop runs',
   description:
-    'If a run has already ended, nothing changes and the command succeeds. A later message resumes a stopped run. If one of several runs cannot be stopped, the others are stopped nevertheless; the exit code is that of the worst failure. For several runs, the JSON is a list.',
+    'If a run has already ended, nothing changes, and the command succeeds. A later message resumes a stopped run. If one of several runs cannot be stopped, the others are stopped nevertheless; the exit code is that of the worst failure. For several runs, the JSON is a list.',
   arguments: { run: runsArgument({ runs: 'active', needsCare: true }) },
   operations: ['listRuns', 'stopRun'],
   mutates: true,

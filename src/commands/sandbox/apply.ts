@@ -32,7 +32,7 @@ interface ApplyResult {
 export default defineCommand({
   summary: 'Bring home what a run changed in its repository',
   description:
-    'Applies the changes that `aops sandbox diff RUN` shows to a checkout, and stages them. Where the checkout has changed since the run started, both changes are combined. If they conflict, or would overwrite uncommitted work, nothing is changed and the exit code is 6.\n\nWith --branch, the checkout stays unchanged: the changes become a commit on a new branch, on top of the commit from which the run started.',
+    'Applies the changes that `aops sandbox diff RUN` shows to a checkout, and stages them. Where the checkout has changed since the run started, both changes are combined. If they conflict, or would overwrite uncommitted work, nothing is changed, and the exit code is 6.\n\nWith --branch, the checkout stays unchanged: the changes become a commit on a new branch, on top of the commit from which the run started.',
   arguments: { run: runArgument },
   options: {
     to: text('DIR', 'The checkout (default: the current folder)', { complete: 'directories' }),

@@ -31,7 +31,7 @@ export default defineCommand({
     path: optionalArgument('The folder (default: /workspace)'),
   },
   options: {
-    long: flag('Also show type, kind and modification time', { short: 'l' }),
+    long: flag('Also show type, kind, and modification time', { short: 'l' }),
     sandbox: text('ID', 'List a staged sandbox instead of the sandbox of a run'),
     ...agentFlag,
     ...webFlag,

@@ -10,7 +10,7 @@ import { address, descriptionOption, eventOption, formatOption, requireFormats }
 import { webhookRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Change, enable or disable a webhook',
+  summary: 'Change, enable, or disable a webhook',
   description:
     'Disabling a webhook drops its queued deliveries. Enabling it resets its failure count; resend missed deliveries with `aops webhooks resend`.',
   arguments: { webhook: argument('The ID of the webhook', { complete: 'webhooks' }) },
@@ -37,7 +37,7 @@ export default defineCommand({
     if (Object.keys(body).length === 0)
       throw new UsageError(
         'There is nothing to change.',
-        'Pass --url, --event, --all-events, --description, --format, --enabled or --no-enabled.',
+        'Pass --url, --event, --all-events, --description, --format, --enabled, or --no-enabled.',
       );
     const client = await context.client();
     await requireFormats(context, input.format);

@@ -12,10 +12,10 @@ import { secretOption, signingKeys } from './signing-secret.ts';
 export default defineCommand({
   summary: 'Verify the signature of a delivery',
   description:
-    'Works without a service. The body must be unchanged, byte for byte. If no signature matches, the command checks common causes, such as an added line feed, reformatted JSON or a secret that was not decoded. The exit code is 1 if the delivery is not valid.',
+    'Works without a service. The body must be unchanged, byte for byte. If no signature matches, the command checks common causes, such as an added line feed, reformatted JSON, or a secret that was not decoded. The exit code is 1 if the delivery is not valid.',
   options: {
     body: requiredText('FILE|-', 'The original body of the request', { complete: 'files' }),
-    header: texts('NAME: VALUE', 'Header of the request; webhook-id, webhook-timestamp and webhook-signature are required', {
+    header: texts('NAME: VALUE', 'Header of the request; webhook-id, webhook-timestamp, and webhook-signature are required', {
       short: 'H',
     }),
     secret: secretOption,

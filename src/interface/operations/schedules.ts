@@ -21,7 +21,7 @@ export const scheduleOperations = {
     path: '/v2/agents/{agent_id}/schedules/{schedule_id}',
     idempotent: true,
     success: 200,
-    summary: 'Change, enable or disable a schedule',
+    summary: 'Change, enable, or disable a schedule',
   },
   deleteSchedule: {
     method: 'DELETE',

@@ -35,7 +35,7 @@ export const triggerOperations = {
     path: '/v2/agents/{agent_id}/case-triggers/{trigger_id}',
     idempotent: true,
     success: 200,
-    summary: 'Enable, disable or move a case trigger',
+    summary: 'Enable, disable, or move a case trigger',
   },
   deleteAgentCaseTrigger: {
     method: 'DELETE',

@@ -21,7 +21,7 @@ export const webhookOperations = {
     path: '/v2/teams/{teamId}/webhooks/{subscriptionId}',
     idempotent: true,
     success: 200,
-    summary: 'Change, disable or enable a webhook subscription',
+    summary: 'Change, disable, or enable a webhook subscription',
     extension: true,
   },
   deleteTeamWebhook: {

@@ -95,7 +95,7 @@ export class BackupWriter {
       else if (entry.isDirectory()) yield* this.#folder(entryName, links);
       else if (entry.isFile()) yield* this.#file(entryName, path.join(this.#directory.path, entryName), { inSandbox: true });
       else if (entry.isSymbolicLink()) this.#findLink(entryName, links);
-      else this.#report(entryName, 'it is not a file, folder or link, so it is left out');
+      else this.#report(entryName, 'it is not a file, folder, or link, so it is left out');
     }
   }
 
@@ -137,7 +137,7 @@ export class BackupWriter {
     }
     try {
       const stats = fstatSync(descriptor);
-      if (!stats.isFile()) return this.#report(name, 'it is not a file, folder or link, so it is left out');
+      if (!stats.isFile()) return this.#report(name, 'it is not a file, folder, or link, so it is left out');
       if (inSandbox && this.#holes.areTooMany(stats)) {
         const [size, onDisk] = [formatBytes(stats.size), formatBytes(bytesOnDisk(stats))];
         return this.#report(name, `it is ${size} long with only ${onDisk} on the disk, so it is left out`);

@@ -38,7 +38,7 @@ export async function authenticate({ tokens, runTokens }: KnownTokens, authoriza
 }
 
 /** The refusal of a token that does not exist, or cannot be used for this request. */
-export const rejectedToken = (): ServiceError => invalidToken('The token is invalid, expired or revoked.', 'Bearer error="invalid_token"');
+export const rejectedToken = (): ServiceError => invalidToken('The token is invalid, expired, or revoked.', 'Bearer error="invalid_token"');
 
 const invalidToken = (message: string, challenge: string): ServiceError =>
   new ServiceError(401, 'invalid_token', message, { headers: { 'WWW-Authenticate': challenge } });

@@ -4,6 +4,7 @@ import { parseDocument } from 'yaml';
 import { UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { isObject } from '../../base/values.ts';
+import { wordList } from '../../base/word-list.ts';
 import { defaultPlan, type Limit, type Plan, type RunCountingMode, runCountingModes } from '../store/access/plan.ts';
 
 type Map = Record<string, unknown>;
@@ -76,7 +77,7 @@ function wholeNumber(value: unknown, problems: string[]): number | undefined {
 
 function mode(value: unknown, problems: string[]): RunCountingMode | undefined {
   if (value === undefined || runCountingModes.includes(value as RunCountingMode)) return value as RunCountingMode | undefined;
-  problems.push(`runCountingMode must be ${runCountingModes.join(' or ')}, not ${JSON.stringify(value)}`);
+  problems.push(`runCountingMode must be ${wordList(runCountingModes, 'or')}, not ${JSON.stringify(value)}`);
   return undefined;
 }
 

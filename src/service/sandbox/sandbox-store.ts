@@ -41,7 +41,7 @@ export class SandboxStore {
   /** Creates a sandbox, or opens an existing one. Throws `invalid_sandbox_id` for an ID that is not a plain word. */
   async create(id: string): Promise<Sandbox> {
     const home = this.#home(id);
-    if (home === undefined) throw new ServiceError(400, 'invalid_sandbox_id', 'A sandbox ID can contain letters, digits, - and _.');
+    if (home === undefined) throw new ServiceError(400, 'invalid_sandbox_id', 'A sandbox ID can contain letters, digits, -, and _.');
     for (let attempt = 1; ; attempt++) {
       try {
         // The rest is created on demand: every run has a sandbox, and many never write to it.

@@ -101,7 +101,7 @@ describe('the ledger of an import', () => {
     [{ queue_id: 'q2' }, 'was for another queue'],
     [{ base_url: 'https://other.example.com' }, 'was sent to https://agents.example.com, but this profile uses https://other.example.com'],
     [{ content: 'other' }, 'used a different version of the file'],
-    [{ reading: 'other' }, 'used a different --map, --label or --priority'],
+    [{ reading: 'other' }, 'used a different --map, --label, or --priority'],
   ])('is refused if it belongs to another import: %j', async (difference, reason) => {
     const file = await writeLedger();
     expect(await failureOf(openCaseLedger(file, { ...head, ...difference }))).toMatchObject({

@@ -275,7 +275,7 @@ describe('an invalid test file', () => {
     ['an expected case without a case', '- { name: a, expect: { case: { status: failed } } }', ': `case` is expected, but'],
     ['a file that does not exist', '- { name: a, files: { b: { from: no.csv } } }', 'a.test.yaml:4: '],
     ['a folder that does not exist', '- { name: a, repository: none }', 'a.test.yaml:4: there is no folder none'],
-    ['an unknown status', '- { name: a, expect: { status: done } }', '`completed`, `failed`, `interrupted` or `waiting`'],
+    ['an unknown status', '- { name: a, expect: { status: done } }', '`completed`, `failed`, `interrupted`, or `waiting`'],
     ['no tests', '[]', '`tests` of the test file is empty'],
     ['invalid YAML', '- { name: a', 'this is not valid YAML'],
   ])('with %s is reported with its line', async (_, tests, message) => {

@@ -206,7 +206,7 @@ describe('aops serve', () => {
     ['an address of another machine', ['--host', '192.0.2.1', '--insecure-http'], 'listen on 192.0.2.1: this machine has no such address.'],
     ['a data directory that is a file', ['--data-dir', 'short'], 'short: a file with that name already exists.'],
     ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host must be a host name without a port'],
-    ['an invalid level', ['--log-level', 'loud'], '--log-level must be debug, info, warn or error'],
+    ['an invalid level', ['--log-level', 'loud'], '--log-level must be debug, info, warn, or error'],
     [
       'a retention that is too short',
       ['--retention', '5s'],
@@ -254,7 +254,7 @@ describe('aops serve', () => {
 
   it.each([
     ['an invalid port', ['--port', '70000'], '--port must be a whole number, 0 to 65535'],
-    ['an unknown way to execute', ['--exec', 'moon'], '--exec must be auto, contained, host or off'],
+    ['an unknown way to execute', ['--exec', 'moon'], '--exec must be auto, contained, host, or off'],
   ])('rejects %s', async (_, argv, message) => {
     const folder = await temporaryFolder();
     const refusal = await runCli(['serve', ...argv], { env: folderEnv(folder) });

@@ -234,7 +234,7 @@ describe('a backup of files that runs have written', () => {
     afterTest(() => server.close());
     await once(server, 'listening');
     const { progress } = await backUp(directory);
-    expect(progress.problems).toEqual([{ path: `${name}/socket`, problem: 'it is not a file, folder or link, so it is left out' }]);
+    expect(progress.problems).toEqual([{ path: `${name}/socket`, problem: 'it is not a file, folder, or link, so it is left out' }]);
   });
 
   it('contains small files with holes, and leaves out large ones', async () => {

@@ -26,7 +26,7 @@ export const stepRows: readonly (readonly [string, string])[] = [
   ['say: TEXT', 'sends a message'],
   ['exec', 'runs a command in the workspace: `run`, `timeout`, `on_error: continue`; results: `stdout`, `stderr`, `exit_code`'],
   ['write', 'writes a file in the workspace: `path`, and `content` or `json`'],
-  ['remember', 'writes a memory file of the agent for later runs: `path`, `content` or `json`, `append`'],
+  ['remember', 'writes a memory file of the agent for later runs: `path`, `content`, or `json`, `append`'],
   ['ask', 'asks a person `questions`, and waits; each can have `options`, `header`, and `multi_select`'],
   ['approve', 'asks for approval, and waits: `title`, `description`, and `on_deny` (`fail`, `continue`, `stop`, or a message)'],
   ['tool', 'calls a tool of a `connection`: `name`, `arguments`; without a connection it shows a call with the specified `result`'],
@@ -37,7 +37,7 @@ export const stepRows: readonly (readonly [string, string])[] = [
   ['complete_case: TEXT', 'completes the case of the run, with a note'],
   ['fail_case: TEXT', 'marks the case as failed, with the reason'],
   ['postpone_case', 'returns the case to its queue: `for` or `until`, `reason`'],
-  ['create_case', 'adds a case to a queue: `queue`, `title`, `data` or `json`, `labels`'],
+  ['create_case', 'adds a case to a queue: `queue`, `title`, `data`, or `json`, `labels`'],
 ];
 
 export const procedures: Topic = {

@@ -9,7 +9,7 @@ import { scheduleOptions, settingsFromFlags, timesFromFlags } from './options.ts
 import { findSchedule, scheduleArgument, scheduleRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Change, enable or disable a schedule',
+  summary: 'Change, enable, or disable a schedule',
   description: 'A new frequency uses only the time and day from these flags. Enabling a schedule resets its failure count.',
   arguments: {
     agent: argument('The agent, by ID or name', { complete: 'agents' }),
@@ -29,7 +29,7 @@ export default defineCommand({
     if (Object.keys(body).length === 0)
       throw new UsageError(
         'There is nothing to change.',
-        'Pass --time, --frequency, --task, --no-enabled or another flag; see `aops agents schedules update --help`.',
+        'Pass --time, --frequency, --task, --no-enabled, or another flag; see `aops agents schedules update --help`.',
       );
     const client = await context.client();
     const agent = await agentId(context, input.agent);

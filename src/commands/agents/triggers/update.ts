@@ -17,7 +17,7 @@ import {
 } from './record.ts';
 
 export default defineCommand({
-  summary: 'Change, enable or disable a case trigger',
+  summary: 'Change, enable, or disable a case trigger',
   description: 'Runs that are working on cases continue.',
   arguments: { agent: agentArgument, trigger: triggerArgument },
   options: {
@@ -34,7 +34,7 @@ export default defineCommand({
     const client = await context.client();
     const { enabled, queue, concurrency } = input;
     if (enabled === undefined && queue === undefined && concurrency === undefined)
-      throw new UsageError('There is nothing to change.', 'Pass --enabled, --no-enabled, --queue or --concurrency.');
+      throw new UsageError('There is nothing to change.', 'Pass --enabled, --no-enabled, --queue, or --concurrency.');
     const params = await triggerParams(context, input.agent, input.trigger);
     const case_queue_id = queue === undefined ? undefined : await queueId(context, queue);
     const body = omitUndefined({ enabled, case_queue_id, concurrency: concurrencyOf(concurrency) });

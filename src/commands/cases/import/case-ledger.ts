@@ -22,7 +22,7 @@ const rules: LedgerRules<CaseLedgerHead> = {
     ['queue_id', 'was for another queue'],
     ['base_url', 'was sent to another service'],
     ['content', 'used a different version of the file'],
-    ['reading', 'used a different --map, --label or --priority'],
+    ['reading', 'used a different --map, --label, or --priority'],
   ],
   defaults: { failed: [] },
   startOver: 'Remove that file to start over: every row becomes a case again.',

@@ -11,7 +11,7 @@ type CreatedClient = LocalCredential & Delivery & { client_id: string; token_url
 export default defineCommand({
   summary: 'Create an OAuth client',
   description:
-    'The client secret is shown only once: choose where it goes with --save-profile, --to or --reveal. Access tokens are valid for an hour and have the scopes of the client, or fewer if fewer are requested.',
+    'The client secret is shown only once: choose where it goes with --save-profile, --to, or --reveal. Access tokens are valid for an hour and have the scopes of the client, or fewer if fewer are requested.',
   arguments: credentialArguments,
   options: { ...credentialOptions, ...deliveryOptions },
   operations: ['listLocalTeams', 'createLocalClient'],

@@ -9,7 +9,7 @@ import { teamRecord } from '../teams.ts';
 export default defineCommand({
   summary: 'Create a team',
   description:
-    'Teams are isolated: they cannot see the agents, runs, files or webhooks of other teams. Create a token for a team with `aops local token create --team NAME`.',
+    'Teams are isolated: they cannot see the agents, runs, files, or webhooks of other teams. Create a token for a team with `aops local token create --team NAME`.',
   arguments: { name: argument('The name of the team, which must be unique', { check: length(1, 100) }) },
   operations: ['createLocalTeam'],
   mutates: true,

@@ -11,7 +11,7 @@ type CreatedToken = LocalCredential & Delivery & { token?: string };
 export default defineCommand({
   summary: 'Create a token',
   description:
-    'The token is shown only once: choose where it goes with --save-profile, --to or --reveal. It belongs to the team specified with --team, by ID or name, or else to the team of the owner. Without --scope, it has full access to that team.',
+    'The token is shown only once: choose where it goes with --save-profile, --to, or --reveal. It belongs to the team specified with --team, by ID or name, or else to the team of the owner. Without --scope, it has full access to that team.',
   arguments: credentialArguments,
   options: { ...credentialOptions, ...deliveryOptions },
   operations: ['listLocalTeams', 'createLocalToken'],

@@ -22,7 +22,7 @@ const rules: LedgerRules<RunLedgerHead> = {
     ['team_id', 'was for another team'],
     ['base_url', 'was sent to another service'],
     ['content', 'used a different version of the file'],
-    ['reading', 'used different options, such as --agent, --message or --upload'],
+    ['reading', 'used different options, such as --agent, --message, or --upload'],
   ],
   startOver:
     'To continue, use the same file and the same options. To start runs for new rows, put them into a new file. To start over, remove the ledger: every row is then started again.',

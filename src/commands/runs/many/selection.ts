@@ -42,15 +42,15 @@ export async function selectRuns(context: Context, input: SelectionInput): Promi
     if (used.length > 0)
       throw new UsageError(
         `Runs and ${used.join(' and ')} cannot be combined.`,
-        'Name runs, or select them with --agent, --queue, --status or --all.',
+        'Name runs, or select them with --agent, --queue, --status, or --all.',
       );
     const runs = await readBeforeWatching(context, (reading) => resolveRuns(reading, input.run));
     return runs.length === 1 ? (runs[0] as ResolvedRun) : { kind: 'named', runs };
   }
   if (!hasFilter && !input.all)
-    throw new UsageError('Specify the runs to watch.', 'Name them, or use --agent, --queue, --status or --all.');
+    throw new UsageError('Specify the runs to watch.', 'Name them, or use --agent, --queue, --status, or --all.');
   if (hasFilter && input.all)
-    throw new UsageError('--all cannot be combined with --agent, --queue or --status.', 'A filter alone selects all matching runs.');
+    throw new UsageError('--all cannot be combined with --agent, --queue, or --status.', 'A filter alone selects all matching runs.');
   const filter = await readBeforeWatching(context, async (reading) =>
     omitUndefined({
       agent_id: input.agent === undefined ? undefined : await agentId(reading, input.agent),

@@ -1,8 +1,10 @@
 /** Checks a value of a document against its schema, and describes the problems in words. */
+
 import type { TSchema } from 'typebox';
+import { wordList } from '../../../base/word-list.ts';
 import { Compile } from '../../../interface/validator.ts';
 import { durationPattern, idPattern } from './patterns.ts';
-import { anyOf, suggestion } from './problems.ts';
+import { suggestion } from './problems.ts';
 import type { Path } from './source.ts';
 
 /** A problem with a value, or with its key (`onKey`). */
@@ -129,7 +131,7 @@ function choices(failures: readonly Failure[], instancePath: string): string {
   const words = matches.filter(({ keyword }) => keyword === 'const').map(({ params }) => `\`${String(params.allowedValue)}\``);
   const types = matches.filter(({ keyword }) => keyword === 'type').map(({ params }) => typeNames[String(params.type)] ?? '');
   // Each `const` also fails by its type.
-  return anyOf([...words, ...types.filter((type) => words.length === 0 || type !== typeNames.string)]);
+  return wordList([...words, ...types.filter((type) => words.length === 0 || type !== typeNames.string)], 'or');
 }
 
 /** "`ask`" for the value itself, "`question` of `ask`" below it. */

@@ -1,5 +1,7 @@
 /** Problems of a procedure: their positions, how they are reported, and suggestions. */
+
 import { nearest } from '../../../base/nearest.ts';
+import { wordList } from '../../../base/word-list.ts';
 import { ServiceError } from '../../errors.ts';
 
 export interface Position {
@@ -25,12 +27,12 @@ export function invalidProcedure(problems: readonly Problem[]): ServiceError {
   return new ServiceError(400, 'invalid_procedure', lines.join('\n'), { details });
 }
 
-/** "`a`, `b` or `c`". */
-export const oneOf = (words: readonly string[]): string => anyOf(words.map((word) => `\`${word}\``));
-
-/** "a text, a list or a mapping". */
-export const anyOf = (words: readonly string[]): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+/** "`a`, `b`, or `c`". */
+export const oneOf = (words: readonly string[]): string =>
+  wordList(
+    words.map((word) => `\`${word}\``),
+    'or',
+  );
 
 /** A hint about an unknown word: the similar word that is allowed, or all allowed words. */
 export function suggestion(word: string, allowedWords: readonly string[]): string {

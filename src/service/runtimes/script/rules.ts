@@ -68,7 +68,7 @@ function calling(payload: Payload<'tool'>): Finding[] {
 function browseFindings({ url, actions = [] }: Payload<'browse'>): Finding[] {
   const findings: Finding[] = [];
   if (url === undefined && actions.length === 0)
-    findings.push({ message: '`browse` needs `url`, `actions` or both', path: [], onKey: true });
+    findings.push({ message: '`browse` needs `url`, `actions`, or both', path: [], onKey: true });
   const read = new Set<string>();
   for (const [index, action] of actions.entries()) {
     const path = ['actions', index];
@@ -76,7 +76,7 @@ function browseFindings({ url, actions = [] }: Payload<'browse'>): Finding[] {
     const kinds = Object.keys(action);
     if (kinds.length !== 1) findings.push({ message: severalActions(kinds), path });
     if (waitFor !== undefined && Object.keys(waitFor).length !== 1)
-      findings.push({ message: '`wait_for` needs one of `selector`, `text`, `url` or `gone`', path: [...path, 'wait_for'], onKey: true });
+      findings.push({ message: '`wait_for` needs one of `selector`, `text`, `url`, or `gone`', path: [...path, 'wait_for'], onKey: true });
     if (extract !== undefined && read.has(extract.name))
       findings.push({ message: `\`${extract.name}\` is extracted twice`, path: [...path, 'extract', 'name'] });
     if (extract !== undefined) read.add(extract.name);

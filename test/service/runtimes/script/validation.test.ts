@@ -114,14 +114,14 @@ describe('a step', () => {
     [
       ['  - frobnicate: x'],
       [
-        '3:5 unknown step `frobnicate`; allowed: `say`, `tool`, `exec`, `write`, `remember`, `ask`, `approve`, `screenshot`, `browse`, `sleep`, `fail`, `complete_case`, `fail_case`, `postpone_case`, `create_case` or `if`',
+        '3:5 unknown step `frobnicate`; allowed: `say`, `tool`, `exec`, `write`, `remember`, `ask`, `approve`, `screenshot`, `browse`, `sleep`, `fail`, `complete_case`, `fail_case`, `postpone_case`, `create_case`, or `if`',
       ],
     ],
     [['  - say'], ['3:5 a step must be a mapping, such as `say: Hello`']],
     [
       ['  - if: true'],
       [
-        '3:5 this step does nothing; it needs `say`, `tool`, `exec`, `write`, `remember`, `ask`, `approve`, `screenshot`, `browse`, `sleep`, `fail`, `complete_case`, `fail_case`, `postpone_case` or `create_case`',
+        '3:5 this step does nothing; it needs `say`, `tool`, `exec`, `write`, `remember`, `ask`, `approve`, `screenshot`, `browse`, `sleep`, `fail`, `complete_case`, `fail_case`, `postpone_case`, or `create_case`',
       ],
     ],
     [['  - say: Hi', '    exec: { run: ls }'], ['4:5 a step can do only one thing; write `say` and `exec` as separate steps']],
@@ -140,7 +140,7 @@ describe('a step', () => {
     ],
     [['  - exec: { run: ls, timeout: 0 }'], ['3:31 `timeout` of `exec` must be a text, not the number 0; put it in quotes']],
     [['  - exec: { run: ls, timeout: 0s }'], ['3:31 `timeout` must be longer than 0']],
-    [['  - browse: {}'], ['3:5 `browse` needs `url`, `actions` or both']],
+    [['  - browse: {}'], ['3:5 `browse` needs `url`, `actions`, or both']],
     [['  - browse: { url: "http://a", actions: [ {} ] }'], ['3:43 this action does nothing']],
     [
       ['  - browse: { actions: [ { click: a, press: b } ] }'],
@@ -148,7 +148,7 @@ describe('a step', () => {
     ],
     [['  - browse: { actions: [ { clik: a } ] }'], ['3:28 unknown key `clik` in entry 1 of `actions` of `browse`; did you mean `click`?']],
     [['  - browse: { actions: [ { fill: { selector: a } } ] }'], ['3:28 `fill` of `browse` needs `text`']],
-    [['  - browse: { actions: [ { wait_for: {} } ] }'], ['3:28 `wait_for` needs one of `selector`, `text`, `url` or `gone`']],
+    [['  - browse: { actions: [ { wait_for: {} } ] }'], ['3:28 `wait_for` needs one of `selector`, `text`, `url`, or `gone`']],
     [
       ['  - browse: { actions: [ { extract: { name: a, selector: b } }, { extract: { name: a, selector: c } } ] }'],
       ['3:84 `a` is extracted twice'],
@@ -189,7 +189,7 @@ describe('a step', () => {
     ],
     [
       ['  - approve: { id: pay, title: Pay?, on_deny: cry }'],
-      ['3:47 `on_deny` of `approve` must be `fail`, `continue`, `stop` or a mapping'],
+      ['3:47 `on_deny` of `approve` must be `fail`, `continue`, `stop`, or a mapping'],
     ],
     [
       ['  - approve: { id: pay, title: Pay?, on_deny: { tell: x } }'],
@@ -256,7 +256,7 @@ describe('templates and conditions', () => {
     ['  - say: "{{ run.name }}"', '`run` has no `name`; it has `id` or `number`'],
     [
       '  - say: "{{ process.env }}"',
-      '`process` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run`, `agent` or `case`',
+      '`process` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run`, `agent`, or `case`',
     ],
     ['  - { if: answers.who ==, say: Hi }', 'the condition ends where a value is expected'],
     [
@@ -327,7 +327,7 @@ describe('templates and conditions', () => {
 
   it('reports the line within a block of text', () => {
     expect(ofStep('  - write:', '      path: a', '      content: |', '        one', '        {{ nothing }}')).toEqual([
-      '7:1 `nothing` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run`, `agent` or `case`',
+      '7:1 `nothing` is unknown; allowed: `message`, `messages`, `answers`, `steps`, `memory`, `run`, `agent`, or `case`',
     ]);
   });
 
