@@ -15,7 +15,7 @@ const revisionCheck =
   (advice = ''): Check =>
   (value, name) => {
     if (isUuid(value) || word.test(value.slice(value.lastIndexOf('@') + 1))) return value;
-    throw new UsageError(`${name} must be a revision, not "${value}".`, `Use its ID, or AGENT@live, AGENT@latest or AGENT@3.${advice}`);
+    throw new UsageError(`${name} must be a revision, not "${value}".`, `Use its ID, AGENT@live, AGENT@latest, or AGENT@3.${advice}`);
   };
 
 /** An argument that names a revision. */

@@ -1,4 +1,4 @@
-/** The checks of `aops doctor` that need the service: latency, access, clock, rate limit and interface. */
+/** The checks of `aops doctor` that need the service: latency, access, clock, rate limit, and interface. */
 import { steadyTime } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
