@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Runtime, RuntimeEvent } from '../../src/service/runtimes/runtime.ts';
+import { browserArguments } from '../support/browser-page.ts';
 import { chromium, describeWithChromium } from '../support/chromium.ts';
 import { png } from '../support/png.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -195,7 +196,7 @@ describeWithChromium('a film strip in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     const library = await import('playwright-core');
-    browser = await library.chromium.launch({ executablePath: chromium as string });
+    browser = await library.chromium.launch({ executablePath: chromium as string, args: browserArguments });
   });
   afterAll(() => browser.close());
 

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { BlockContent, PageContent } from '../../../src/service/artifacts/content.ts';
 import { renderPage } from '../../../src/service/artifacts/render/render.ts';
 import { printPdf } from '../../../src/service/browser/print.ts';
+import { browserArguments } from '../../support/browser-page.ts';
 import { chromium, describeWithChromium } from '../../support/chromium.ts';
 import { eventually } from '../../support/eventually.ts';
 import { runPromptly } from '../../support/promptly.ts';
@@ -99,7 +100,11 @@ describeWithChromium('a page in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     const { chromium: library } = await import('playwright-core');
-    browser = await library.launch({ executablePath: chromium as string, chromiumSandbox: process.getuid?.() !== 0 });
+    browser = await library.launch({
+      executablePath: chromium as string,
+      chromiumSandbox: process.getuid?.() !== 0,
+      args: browserArguments,
+    });
   });
   afterAll(() => browser.close());
 
