@@ -15,7 +15,12 @@ export default defineConfig({
     isolate: false,
     reporters: ['default', './test/support/skipped-tests.ts'],
     // First, because the others create temporary files.
-    globalSetup: ['test/support/memory-disk.ts', 'test/support/empty-database.ts', 'test/support/render-worker.ts'],
+    globalSetup: [
+      'test/support/memory-disk.ts',
+      'test/support/empty-database.ts',
+      'test/support/render-worker.ts',
+      'test/support/postgres.ts',
+    ],
     setupFiles: ['test/support/setup.ts'],
     // Most tests wait for sockets and processes, so it is faster to run more files at once than there are cores.
     maxWorkers: 4,

@@ -85,6 +85,18 @@ describe('SQLite', () => {
     expect(users.sort()).toEqual(['service/store/data-directory.ts']);
   });
 
+  it('is not known to the file that opens the other database, nor the other way round', () => {
+    const postgres = 'service/store/database/postgres/';
+    const users = [...imports].filter(
+      ([file, targets]) => !file.startsWith(postgres) && [...targets].some((to) => to.startsWith(postgres)),
+    );
+    expect(users.map(([file]) => file)).toEqual(['service/store/shared-storage.ts']);
+    const crossings = [...imports].filter(
+      ([file, targets]) => file.startsWith(postgres) && [...targets].some((to) => to.startsWith(folder)),
+    );
+    expect(crossings).toEqual([]);
+  });
+
   it('appears in no other query', () => {
     const own = /from 'libsql'|\bpragma \w|sqlite_master|\browid\b|new SqliteDialect/;
     const users = filesOutside.filter((file) => own.test(readFileSync(path.join(root, file), 'utf8')));

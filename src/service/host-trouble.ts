@@ -5,7 +5,7 @@
 import { ServiceError } from './errors.ts';
 import { sqliteKind } from './sqlite-codes.ts';
 
-export type HostTrouble = 'disk_full' | 'disk_failed' | 'too_many_open_files' | 'out_of_memory';
+export type HostTrouble = 'disk_full' | 'disk_failed' | 'too_many_open_files' | 'out_of_memory' | 'database_unavailable' | 'database_busy';
 
 const systemCodes: Readonly<Record<string, HostTrouble>> = {
   ENOSPC: 'disk_full',
@@ -24,6 +24,18 @@ const sqliteCodes: Readonly<Record<string, HostTrouble>> = {
   SQLITE_NOMEM: 'out_of_memory',
 };
 
+const postgresCodes: Readonly<Record<string, HostTrouble>> = {
+  DATABASE_UNAVAILABLE: 'database_unavailable',
+  // Full disk, out of memory.
+  '53100': 'disk_full',
+  '53200': 'out_of_memory',
+  // Serialization failure and deadlock after several attempts, lock not available in time, query cancelled after its time limit.
+  '40001': 'database_busy',
+  '40P01': 'database_busy',
+  '55P03': 'database_busy',
+  '57014': 'database_busy',
+};
+
 /** The problem of the host that caused an error; undefined if the error has another cause. */
 export function hostTrouble(error: unknown): HostTrouble | undefined {
   for (let [cause, depth] = [error, 0]; cause instanceof Error && depth < 8; [cause, depth] = [cause.cause, depth + 1]) {
@@ -32,11 +44,15 @@ export function hostTrouble(error: unknown): HostTrouble | undefined {
     const { code = '', syscall = '' } = cause as NodeJS.ErrnoException;
     // A process could not be started. For a socket or file, this code only means "not yet".
     if (code === 'EAGAIN' && syscall.startsWith('spawn')) return 'out_of_memory';
-    const kind = Object.hasOwn(systemCodes, code) ? systemCodes[code] : sqliteCodes[sqliteKind(cause)];
+    const kind = Object.hasOwn(systemCodes, code) ? systemCodes[code] : (sqliteCodes[sqliteKind(cause)] ?? postgresTrouble(cause));
     if (kind !== undefined) return kind;
   }
   return undefined;
 }
+
+/** Only errors of Postgres have a severity. */
+const postgresTrouble = (error: Error): HostTrouble | undefined =>
+  'code' in error && ('severity' in error || error.code === 'DATABASE_UNAVAILABLE') ? postgresCodes[String(error.code)] : undefined;
 
 /** The message for HTTP clients, and the advice for the operator of the service. */
 export const troubleWords: Readonly<Record<HostTrouble, { message: string; advice: string }>> = {
@@ -55,5 +71,13 @@ export const troubleWords: Readonly<Record<HostTrouble, { message: string; advic
   out_of_memory: {
     message: 'The machine of this service has run out of memory or processes.',
     advice: 'Stop other programs, or raise the limits of the service; runs then continue by themselves.',
+  },
+  database_unavailable: {
+    message: 'The database of this service is not available.',
+    advice: 'Check the database and the network; runs then continue by themselves.',
+  },
+  database_busy: {
+    message: 'The database of this service is too busy.',
+    advice: 'Look for long transactions and slow disks of the database; runs continue by themselves.',
   },
 };

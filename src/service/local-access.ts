@@ -8,6 +8,7 @@ import { newSecret, secretHash } from './secret-hash.ts';
 import { deleteTokens, findToken, firstCredential, insertCredential, insertToken } from './store/access/credentials.ts';
 import { insertTeam } from './store/access/teams.ts';
 import type { Store } from './store/database/database.ts';
+import { isShared, lockName } from './store/database/row-locks.ts';
 import { isoTime } from './store/database/time.ts';
 
 /**
@@ -26,6 +27,7 @@ export async function localAccess(store: Store, dataDirectory: string, now: numb
   );
   const token = newSecret('local');
   const result = await store.transaction().execute(async (trx) => {
+    await lockName(trx, 'local access');
     const credential = await firstCredential(trx, 'local');
     const existingToken = storedToken === '' ? undefined : await findToken(trx, secretHash(storedToken), now);
     if (credential !== undefined && existingToken?.credentialId === credential.id)
@@ -36,7 +38,8 @@ export async function localAccess(store: Store, dataDirectory: string, now: numb
       await insertTeam(trx, { id: owner.team_id, name: 'Local', created_at });
       await insertCredential(trx, { id: owner.id, team_id: owner.team_id, kind: 'local', name: 'Local', created_at });
     }
-    await deleteTokens(trx, owner.id);
+    // Other nodes have tokens of their own.
+    if (!isShared(trx)) await deleteTokens(trx, owner.id);
     await insertToken(trx, { hash: secretHash(token), credential_id: owner.id, created_at, expires_at: null });
     return { teamId: owner.team_id, token };
   });

@@ -18,6 +18,15 @@ export interface ServiceOptions extends EngineOptions, HttpOptions {
   teamPlans?: ReadonlyMap<string, Plan>;
   /** Resources that the process uses, for the metrics. */
   usage?: () => ProcessUsage;
+  /** A Postgres database that several nodes share. By default, the database in the data directory, which only this process uses. */
+  database?: {
+    /** `postgres://user:password@host:port/database` */
+    url: string;
+    /** How many connections this process may use for queries. 10 by default. */
+    maxConnections?: number;
+    /** The file with the key for secrets, which all nodes must share. By default `secrets.key` in the data directory. */
+    secretKeyFile?: string;
+  };
   drain?: {
     /** Milliseconds for which requests are still accepted during shutdown, while the service reports that it is not ready. 0 by default. */
     delay?: number;

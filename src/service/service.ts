@@ -1,6 +1,7 @@
 /** Wires the local service together: a data directory, the engine that works on it, and the HTTP server in front. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { makeDataDirectory } from '../base/data-directory.ts';
 import { version } from '../base/version.ts';
@@ -8,7 +9,9 @@ import { serviceApi } from './api/index.ts';
 import { refuseUnfinished } from './backup/unfinished.ts';
 import { savePlans } from './engine/access/startup-plans.ts';
 import { createEngine, type StartableEngine } from './engine/create-engine.ts';
+import type { HasLog } from './engine/engine.ts';
 import { engineJobs } from './engine/engine-jobs.ts';
+import { claimTables } from './engine/jobs/worker.ts';
 import { createHttpParts, httpSettings } from './http/create-parts.ts';
 import { forgetKeysJob } from './http/idempotency/forget-keys.ts';
 import { type HttpServer, listen } from './http/server.ts';
@@ -18,10 +21,12 @@ import { createLog } from './log.ts';
 import { Readiness } from './operating/readiness.ts';
 import { ServiceMetrics } from './operating/service-metrics.ts';
 import type { Service, ServiceOptions } from './service-options.ts';
+import { openSharedSecrets } from './shared-secrets.ts';
 import { UrlSigner } from './signed-urls.ts';
 import { openStorage } from './store/data-directory.ts';
 import { settingOrCreate } from './store/database/settings.ts';
 import { isoTime } from './store/database/time.ts';
+import type { Storage } from './store/storage.ts';
 
 export type { BrowsePolicy } from './browser/chromium.ts';
 export { findChromium } from './browser/chromium.ts';
@@ -41,26 +46,21 @@ export type { Service, ServiceOptions } from './service-options.ts';
  * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `data_directory_damaged`, `data_directory_foreign`, `not_writable`, `not_readable`, `disk_full`, `restore_unfinished`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `agent_host_invalid`, `secret_key_invalid`, `trusted_proxy_invalid`, `tls_required`, `tls_invalid`, `containment_unavailable` or `team_not_found`.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { dataDirectory, clock = systemClock } = options;
-  const settings = httpSettings(options, clock.now());
+  const { dataDirectory } = options;
+  const settings = httpSettings(options, (options.clock ?? systemClock).now());
   await makeDataDirectory(dataDirectory);
   refuseUnfinished(dataDirectory);
-  const log = createLog(() => clock.now(), options.log, options.logLevel);
-  const storage = await openStorage(dataDirectory, {
-    clock,
-    bounds: options.idempotencyBounds,
-    onDamage: (damage) =>
-      log('warn', 'part of the write-ahead log is damaged and was ignored: the latest changes may be missing; compare with a backup', {
-        ...damage,
-      }),
-  });
-  const { store, tokens, keys, copies } = storage;
+  const log = createLog(() => (options.clock ?? systemClock).now(), options.log, options.logLevel);
+  const instanceId = randomUUID();
+  const storage = await openStorageOf(options, { log, instanceId });
+  const { store, tokens, keys, copies, clock = systemClock } = storage;
   try {
-    const instanceId = randomUUID();
     const { teamId, token } = await localAccess(store, dataDirectory, clock.now());
     await savePlans(store, options, { teamId, now: isoTime(clock.now()) });
     const reclaimedCount = await storage.reclaim(clock.now());
-    const engine = await createEngine(options, { store, copies, clock, log, instanceId });
+    const secrets =
+      options.database && (await openSharedSecrets(store, options.database.secretKeyFile ?? join(dataDirectory, 'secrets.key')));
+    const engine = await createEngine({ ...options, ...(secrets && { secrets }) }, { store, copies, clock, log, instanceId });
     const signer = new UrlSigner(await settingOrCreate(store, 'url_signing_key', () => randomBytes(32).toString('base64url')));
     const readiness = new Readiness({ store, worker: engine.worker, containment: engine.containment, clock, log });
     const metrics = new ServiceMetrics(clock.now(), options.usage);
@@ -74,6 +74,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const publicUrl = settings.publicUrl ?? `${settings.scheme}://${inUrl(host)}:${server.port}`;
     engine.webhooks.links.open(signer, publicUrl);
     engine.worker.start(jobs, engine);
+    store.changes.onRemoteChange((table, ids) => {
+      if (table === undefined || claimTables.includes(table)) engine.worker.noticeChanges(ids);
+    });
     const url = `${settings.scheme}://${inUrl(settings.host)}:${server.port}`;
     log('info', 'service started', { url, version, instance: instanceId, continued: reclaimedCount });
     let closed: Promise<void> | undefined;
@@ -90,6 +93,23 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await store.destroy();
     throw storage.failure(error);
   }
+}
+
+async function openStorageOf(
+  { dataDirectory, clock, database, idempotencyBounds: bounds }: ServiceOptions,
+  { log, instanceId }: HasLog & { instanceId: string },
+): Promise<Storage> {
+  if (database !== undefined) {
+    const { openSharedStorage } = await import('./store/shared-storage.ts');
+    const { url, maxConnections } = database;
+    return openSharedStorage({ url, maxConnections, instanceId, clock, bounds });
+  }
+  const onDamage = (damage: object): void =>
+    log('warn', 'part of the write-ahead log is damaged and was ignored: the latest changes may be missing; compare with a backup', {
+      ...damage,
+    });
+  const time = clock ?? systemClock;
+  return { ...(await openStorage(dataDirectory, { clock: time, bounds, onDamage })), clock: time };
 }
 
 const inUrl = (host: string): string => (isIPv6(host) ? `[${host}]` : host);

@@ -8,6 +8,7 @@ import { checkDeclaredResult } from './declared-result.ts';
 import { putEmptyDatabase } from './empty-database.ts';
 import { eventually } from './eventually.ts';
 import { reachingTests } from './outbound.ts';
+import { databaseOptions } from './postgres.ts';
 import { checkPrintedEvents } from './printed-events.ts';
 import { type CliOptions, type CliResult, runCli } from './run-cli.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
@@ -32,7 +33,13 @@ export async function startTestService(options: Partial<ServiceOptions> = {}): P
   await mkdir(path.join(folder, 'home'));
   const dataDirectory = path.join(folder, 'service');
   await putEmptyDatabase(dataDirectory);
-  const service = await startService({ exec: 'host', ...options, ...reachingTests(options), dataDirectory });
+  const service = await startService({
+    exec: 'host',
+    ...(await databaseOptions(dataDirectory)),
+    ...options,
+    ...reachingTests(options),
+    dataDirectory,
+  });
   whenDone(() => service.close());
   return new TestService(folder, service);
 }

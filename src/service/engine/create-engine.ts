@@ -83,6 +83,8 @@ export interface EngineOptions {
     /** How many agents can run at the same time. By default, as many as fit into the memory of this machine. */
     agentConcurrency?: number | undefined;
   };
+  /** Encrypts secrets. By default, with the key in the data directory. */
+  secrets?: SecretBox;
   /** What executes agents. By default, the script runtime and the acp runtime. */
   runtimes?: readonly Runtime[];
 }
@@ -127,7 +129,7 @@ export async function createEngine(
       agentConcurrency,
     }),
   ];
-  const box = await SecretBox.open(join(dataDirectory, 'secrets.key'));
+  const box = options.secrets ?? (await SecretBox.open(join(dataDirectory, 'secrets.key')));
   const timing = { scale: webhooks.timeScale ?? 1, random: webhooks.random ?? Math.random };
   return {
     ...{ store, clock, log, agentConcurrency },

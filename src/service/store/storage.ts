@@ -2,6 +2,7 @@
  * What the service stores, and everything about storing that depends on the database or on the processes that use it. Nothing above
  * knows more than these interfaces. docs/architecture.md, "Durability", says what differs between databases.
  */
+import type { Clock } from '../../base/clock.ts';
 import type { Tokens } from './access/token-cache.ts';
 import type { Store } from './database/database.ts';
 import type { IdempotencyKeys } from './idempotency/idempotency-keys.ts';
@@ -14,6 +15,8 @@ export interface Storage {
   readonly copies: DatabaseCopies;
   /** Frees the jobs of processes that have ended, at `now` (milliseconds). Resolves to how many were in progress. */
   reclaim(now: number): Promise<number>;
+  /** The clock that all processes on the database share; undefined if there is only this one. */
+  readonly clock?: Clock;
   /** Converts an error of the start if its cause is a common one; returns other errors unchanged. */
   failure(error: unknown): unknown;
 }

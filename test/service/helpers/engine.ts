@@ -4,6 +4,8 @@ import type { Job } from '../../../src/service/engine/jobs/job.ts';
 import type { Log } from '../../../src/service/log.ts';
 import { openStorage } from '../../../src/service/store/data-directory.ts';
 import { type ClaimedJob, enqueueJob, takeJob } from '../../../src/service/store/jobs/jobs.ts';
+import { openSharedStorage } from '../../../src/service/store/shared-storage.ts';
+import { databaseOptions } from '../../support/postgres.ts';
 import type { ManualClock } from './clock.ts';
 
 /** Opens a data directory that no service uses. Close the engine with `closeEngine`. */
@@ -12,7 +14,12 @@ export async function idleEngine(
   options: Omit<EngineOptions, 'exec'>,
   log: Log = () => undefined,
 ): Promise<StartableEngine> {
-  const { store, copies } = await openStorage(options.dataDirectory, { clock, bounds: undefined, onDamage: () => undefined });
+  const { dataDirectory } = options;
+  const { database } = await databaseOptions(dataDirectory);
+  const { store, copies } =
+    database === undefined
+      ? await openStorage(dataDirectory, { clock, bounds: undefined, onDamage: () => undefined })
+      : await openSharedStorage({ ...database, instanceId: 'this', clock, bounds: undefined });
   return createEngine({ exec: 'off', ...options }, { store, copies, clock, log, instanceId: 'this' });
 }
 

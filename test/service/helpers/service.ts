@@ -10,6 +10,7 @@ import type { Body, Params, Query, Response, Run, RunStatus } from '../../../src
 import { type Service, type ServiceOptions, startService } from '../../../src/service/service.ts';
 import { putEmptyDatabase } from '../../support/empty-database.ts';
 import { reachingTests } from '../../support/outbound.ts';
+import { databaseOptions } from '../../support/postgres.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { type Behaviour, testRuntime } from './runtime.ts';
 
@@ -20,7 +21,8 @@ export async function startApi({ behaviours = {}, ...options }: TestOptions = {}
   const dataDirectory = options.dataDirectory ?? (await temporaryDirectory());
   if (options.dataDirectory === undefined) await putEmptyDatabase(dataDirectory);
   const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })];
-  const service = await startService({ exec: 'off', runtimes, ...options, ...reachingTests(options), dataDirectory });
+  const database = await databaseOptions(dataDirectory);
+  const service = await startService({ exec: 'off', runtimes, ...database, ...options, ...reachingTests(options), dataDirectory });
   afterTest(() => service.close());
   return new Api(service, dataDirectory);
 }

@@ -8,6 +8,7 @@ import { deferred } from '../../../base/deferred.ts';
 import { hostTrouble } from '../../host-trouble.ts';
 import { errorFields, type Log } from '../../log.ts';
 import type { Queries, Store } from '../../store/database/database.ts';
+import { isShared } from '../../store/database/row-locks.ts';
 import {
   type Claim,
   type Claimant,
@@ -62,7 +63,7 @@ interface DueKind {
 }
 
 /** Tables that, besides the time, decide whether a job may be claimed. */
-const claimTables = ['jobs', 'teams', 'plans'];
+export const claimTables = ['jobs', 'teams', 'plans'];
 
 interface ActiveJob {
   claim: Claim;
@@ -132,6 +133,17 @@ export class Worker {
     const { resolve } = this.#nextWake;
     this.#nextWake = deferred();
     resolve();
+  }
+
+  /**
+   * Polls for work because another node has changed jobs. Leases of jobs that are among them are checked immediately, because they may
+   * have been stopped.
+   * @param ids of subjects and jobs
+   */
+  noticeChanges(ids: readonly unknown[]): void {
+    for (const [key, active] of this.#active)
+      if (ids.includes(active.claim.id) || ids.includes(key.slice(key.indexOf(' ') + 1))) active.leaseUntil = Number.NEGATIVE_INFINITY;
+    this.wake();
   }
 
   /** Whether due jobs of a kind are waiting for a running one to end. */
@@ -205,14 +217,24 @@ export class Worker {
       if (hasAbandoned || queuedDueAt <= now) dueKinds.push({ kind, slots, now, hasAbandoned });
       else next = Math.min(next, queuedDueAt);
     }
-    // All claims are one commit.
-    if (dueKinds.length > 0)
-      await store.transaction().execute(async (trx) => {
-        for (const due of dueKinds) next = Math.min(next, await this.#claimAll(trx, due, claimedJobs));
-      });
+    // All claims of one process are one commit. Where other nodes wait for the claimed rows, each kind has its own.
+    const turns = isShared(store) ? dueKinds.map((due) => [due]) : dueKinds.length > 0 ? [dueKinds] : [];
+    for (const turn of turns) {
+      const { jobs, nextDue } = await store.transaction().execute((trx) => this.#claimTurn(trx, turn));
+      claimedJobs.push(...jobs);
+      next = Math.min(next, nextDue);
+    }
     for (const job of claimedJobs) this.#begin(job, now + this.#lease);
     this.#idleState = { version, until: next };
     return Math.max(0, next - clock.now());
+  }
+
+  /** Claims the due jobs of some kinds. A transaction can be executed several times, so nothing but its result may remain of it. */
+  async #claimTurn(trx: Queries, dueKinds: readonly DueKind[]): Promise<{ jobs: ClaimedJob[]; nextDue: number }> {
+    const jobs: ClaimedJob[] = [];
+    let nextDue = Number.POSITIVE_INFINITY;
+    for (const due of dueKinds) nextDue = Math.min(nextDue, await this.#claimAll(trx, due, jobs));
+    return { jobs, nextDue };
   }
 
   /** Claims the due jobs of a kind, up to its concurrency. Returns when the next one is due. */

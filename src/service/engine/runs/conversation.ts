@@ -4,6 +4,7 @@ import { notFound, ServiceError } from '../../errors.ts';
 import { requireRoomToResume } from '../../plans/plan-limits.ts';
 import { findAgent } from '../../store/agents/agents.ts';
 import type { Queries } from '../../store/database/database.ts';
+import { lockRows } from '../../store/database/row-locks.ts';
 import type { HumanRequestRow, MessageRow, RunRow, RunsTable } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob } from '../../store/jobs/jobs.ts';
@@ -28,6 +29,7 @@ export async function respond(
   body: { approved?: boolean; answers?: Record<string, string>; reason?: string },
 ): Promise<HumanRequestRow> {
   const answeredRequest = await engine.store.transaction().execute(async (trx) => {
+    await lockRows(trx, 'runs', [to.runId]);
     const run = await findRun(trx, to.teamId, to.runId);
     if (run === undefined) throw notFound('run', to.runId);
     const request = await findHumanRequest(trx, to.runId, to.requestId);
@@ -82,6 +84,7 @@ export async function postMessage(
   { checkPermission, expectedRequest }: MessageRules,
 ): Promise<PostedMessage> {
   const result = await engine.store.transaction().execute(async (trx) => {
+    await lockRows(trx, 'runs', [to.runId]);
     const run = await findRun(trx, to.teamId, to.runId);
     if (run === undefined) throw notFound('run', to.runId);
     if (run.status === 'failed') throw new ServiceError(409, 'run_failed', 'The run has failed and cannot continue; start a new one.');

@@ -5,6 +5,7 @@ import type { Outcome } from '../../runtimes/runtime.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { procedureText } from '../../store/agents/builds.ts';
 import type { Queries } from '../../store/database/database.ts';
+import { lockRows } from '../../store/database/row-locks.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { type ClaimedJob, holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
@@ -115,6 +116,7 @@ const isExecutable = <Run extends RunRow>(run: Run | undefined): run is Run & { 
 async function enter(engine: HasStore & HasClock & HasWorker, job: ClaimedJob): Promise<number | undefined> {
   let shouldWake = false;
   const interruptions = await engine.store.transaction().execute(async (trx) => {
+    await lockRows(trx, 'runs', [job.subject_id]);
     const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
     if (!isExecutable(run)) {
       await releaseJob(trx, job, { status: run?.status === 'waiting' ? 'parked' : 'done' });

@@ -1,7 +1,7 @@
 /** Teams. Deleted teams are kept for the rows that refer to them, but are no longer found. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { preparedQuery } from '../database/prepared.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { TeamRow, TeamsTable } from '../database/schema.ts';
 
 export async function insertTeam(db: Queries, team: Insertable<TeamsTable>): Promise<void> {
@@ -22,16 +22,8 @@ export async function listTeamRows(db: Queries, page: { limit: number; offset: n
 
 /** Locks the team's row until the transaction ends, so that a count made after it remains correct until then. */
 export async function lockTeam(trx: Queries, id: string): Promise<void> {
-  // An update without a change: SQLite has no "for update", and Postgres takes the same lock for it.
-  await lockQuery.change(trx, { id });
+  await lockRows(trx, 'teams', [id]);
 }
-
-const lockQuery = preparedQuery((db, { id }: { id: string }) =>
-  db
-    .updateTable('teams')
-    .set((set) => ({ name: set.ref('name') }))
-    .where('id', '=', id),
-);
 
 /** The team with this exact name. */
 export async function findTeamNamed(db: Queries, name: string): Promise<TeamRow | undefined> {

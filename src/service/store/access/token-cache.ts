@@ -9,6 +9,9 @@ export interface Tokens {
 
 const tables = ['tokens', 'credentials'];
 
+/** How long a token is cached, in milliseconds, if other processes can revoke it. */
+export const sharedTokenLife = 900;
+
 /** Caches tokens until credentials change. Only this process changes them, so revoking a token also removes it from the cache. */
 export class TokenCache implements Tokens {
   readonly #store: Store;
@@ -36,5 +39,29 @@ export class TokenCache implements Tokens {
     if (tokens.size >= this.#maxTokens) tokens.clear();
     tokens.set(hash, token);
     return token;
+  }
+}
+
+/** Caches tokens of a database that other processes change as well: until they report a change, and for less than a second. */
+export class SharedTokenCache implements Tokens {
+  readonly #store: Store;
+  readonly #steady: () => number;
+  #cache: TokenCache;
+  #startedAt = Number.NEGATIVE_INFINITY;
+
+  /** @param steady milliseconds since any moment, not affected when the system time is set */
+  constructor(store: Store, steady: () => number) {
+    this.#store = store;
+    this.#steady = steady;
+    this.#cache = new TokenCache(store);
+  }
+
+  find(hash: string, now: number): Promise<TokenRecord | undefined> {
+    const time = this.#steady();
+    if (time - this.#startedAt >= sharedTokenLife) {
+      this.#cache = new TokenCache(this.#store);
+      this.#startedAt = time;
+    }
+    return this.#cache.find(hash, now);
   }
 }

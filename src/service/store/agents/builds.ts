@@ -6,10 +6,12 @@ import type { Changes } from '../database/changes.ts';
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fittingCount } from '../database/page-bytes.ts';
 import { preparedQuery } from '../database/prepared.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { BuildRow, BuildsTable } from '../database/schema.ts';
 
 /** Inserts a revision with the agent's next number. Call it in a transaction. */
 export async function insertBuild(db: Queries, build: Omit<Insertable<BuildsTable>, 'revision_number'>): Promise<BuildRow> {
+  await lockRows(db, 'agents', [build.agent_id]);
   const { last } = await db
     .selectFrom('builds')
     .select((select) => select.fn.max('revision_number').as('last'))

@@ -2,6 +2,7 @@
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fittingCount } from '../database/page-bytes.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { ArtifactMessageRow, ArtifactMessagesTable } from '../database/schema.ts';
 
 /** Inserts a message at the end. Call it in a transaction. */
@@ -9,6 +10,7 @@ export async function insertArtifactMessage(
   db: Queries,
   message: Omit<Insertable<ArtifactMessagesTable>, 'seq'>,
 ): Promise<ArtifactMessageRow> {
+  await lockRows(db, 'artifacts', [message.artifact_id]);
   const { last } = await db
     .selectFrom('artifact_messages')
     .select((select) => select.fn.max('seq').as('last'))

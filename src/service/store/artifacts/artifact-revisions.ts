@@ -1,6 +1,7 @@
 /** Revisions of artifacts: each contains what the page was to show, and the data of that time. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { ArtifactRevisionRow, ArtifactRevisionsTable } from '../database/schema.ts';
 
 /** A revision without the contents of its page. */
@@ -12,6 +13,7 @@ export async function insertArtifactRevision(
   revision: Omit<Insertable<ArtifactRevisionsTable>, 'version'>,
   keep: number,
 ): Promise<ArtifactRevisionRow> {
+  await lockRows(db, 'artifacts', [revision.artifact_id]);
   const { last } = await db
     .selectFrom('artifact_revisions')
     .select((select) => select.fn.max('version').as('last'))

@@ -1,6 +1,7 @@
 /** The history of cases. */
 import { newId } from '../../ids.ts';
 import type { Queries } from '../database/database.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { CaseEventRow } from '../database/schema.ts';
 import { inChunks } from './cases.ts';
 
@@ -28,6 +29,7 @@ export interface NewCaseEvent {
 
 /** Records the same event for each of the cases. Call it in a transaction. */
 export async function insertCaseEvents(db: Queries, caseIds: readonly string[], event: NewCaseEvent, now: string): Promise<void> {
+  await lockRows(db, 'cases', caseIds);
   for (const chunk of inChunks(caseIds)) {
     const lastRows = await db
       .selectFrom('case_events')

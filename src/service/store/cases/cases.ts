@@ -2,6 +2,7 @@
 import type { Insertable, Updateable } from 'kysely';
 import type { CaseStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { CaseRow, CasesTable } from '../database/schema.ts';
 import { lineRanks } from './case-line.ts';
 
@@ -20,6 +21,7 @@ export async function insertCases(
   queueId: string,
   cases: Omit<Insertable<CasesTable>, 'number' | 'queue_id' | 'line_rank'>[],
 ): Promise<CaseRow[]> {
+  await lockRows(db, 'queues', [queueId]);
   const { last } = await db
     .selectFrom('cases')
     .select((select) => select.fn.max('number').as('last'))

@@ -8,6 +8,7 @@ export type ChangeListener = (table: string | undefined, values: readonly unknow
 export class Changes {
   readonly #counts = new Map<string, number>();
   readonly #listeners = new Set<ChangeListener>();
+  readonly #remoteListeners = new Set<ChangeListener>();
   #unknownTableCount = 0;
 
   /**
@@ -18,6 +19,17 @@ export class Changes {
     if (table === undefined) this.#unknownTableCount += 1;
     else this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
     for (const listener of this.#listeners) listener(table, values);
+  }
+
+  /** Counts a change that another process has made. */
+  countRemote(table: string | undefined, ids: readonly string[]): void {
+    this.count(table, ids);
+    for (const listener of this.#remoteListeners) listener(table, ids);
+  }
+
+  /** Calls `listener` when another process has changed a table, with the IDs that were part of the change, if known. */
+  onRemoteChange(listener: ChangeListener): void {
+    this.#remoteListeners.add(listener);
   }
 
   /**

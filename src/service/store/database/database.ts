@@ -16,13 +16,20 @@ export interface UnitOfWork {
   onRollback(undo: () => Promise<void>): void;
 }
 
+/** What happens at the ends of a unit of work. */
+export interface UnitHooks {
+  /** Runs queries at the beginning of the transaction. If it rejects, so do all changes. */
+  begin?(queries: Queries): Promise<void>;
+  /** Finds out whether a transaction was committed although its commit failed with this error, as when the connection was lost. */
+  wasCommitted?(error: unknown): Promise<boolean>;
+}
+
 /** The database as a whole. A transaction resolves when it is durable, and a query when everything that it shows is. */
 export type Store = Kysely<Database> & {
   readonly changes: Changes;
   /**
    * Runs `work` as one transaction, which begins with its first change; reads before that are not part of it. Resolves when everything
    * is durable. When `work` rejects, or its changes cannot be committed, nothing of it remains.
-   * @param onBegin runs queries at the beginning of the transaction; if it rejects, so do all changes
    */
-  atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>, onBegin?: (queries: Queries) => Promise<void>): Promise<Result>;
+  atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>, hooks?: UnitHooks): Promise<Result>;
 };

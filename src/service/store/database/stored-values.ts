@@ -10,6 +10,9 @@ export function asStored<Row extends object>(row: Row): Row {
 /** libsql aborts the whole process on a boolean, and silently truncates a text at its first NUL character. */
 export function bindable(value: unknown): unknown {
   if (typeof value === 'boolean') throw new TypeError('A boolean cannot be bound; such columns contain 1 or 0.');
-  if (typeof value === 'string' && value.includes('\0')) return value.replaceAll('\0', '\uFFFD');
-  return value;
+  return withoutNul(value);
 }
+
+/** Postgres rejects NUL characters, and SQLite's driver truncates texts there. */
+export const withoutNul = (value: unknown): unknown =>
+  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;

@@ -8,7 +8,7 @@ import { findKey, insertKey, type KeyId, type KeyRow, nextExpiry, removeExpiredK
 import { type IdempotencyBounds, KeyUsage } from './key-usage.ts';
 
 /** How long an answer is stored: 24 hours. */
-const life = 24 * 60 * 60 * 1_000;
+export const life = 24 * 60 * 60 * 1_000;
 
 export interface KeyedRequest extends KeyId {
   /** What makes it the same request as another. */
@@ -132,7 +132,7 @@ export class LocalIdempotencyKeys implements IdempotencyKeys {
 }
 
 /** Leaves the unit of work so that it is rolled back. */
-class RollbackSignal extends Error {
+export class RollbackSignal extends Error {
   readonly result: unknown;
 
   constructor(result: unknown) {
@@ -141,7 +141,7 @@ class RollbackSignal extends Error {
   }
 }
 
-const rowOf = (request: KeyedRequest, answer: StoredAnswer, expiresAt: number): KeyRow => ({
+export const rowOf = (request: KeyedRequest, answer: StoredAnswer, expiresAt: number): KeyRow => ({
   credential_id: request.credentialId,
   key: request.key,
   fingerprint: request.fingerprint,

@@ -5,6 +5,7 @@
 import { newId } from '../../ids.ts';
 import type { Queries } from '../database/database.ts';
 import { namesOf, preparedQuery } from '../database/prepared.ts';
+import { isShared, lockRows } from '../database/row-locks.ts';
 import type { JobRow, JobStatus } from '../database/schema.ts';
 
 /** The right to work on a job, as long as it has not been claimed again or revoked. */
@@ -142,16 +143,18 @@ const takeQuery = preparedQuery((db, { id, epoch, status, owner, until }: TakeVa
     .returningAll(),
 );
 
-const firstDue = preparedQuery((db, { kind, status, now }: { kind: string; status: JobStatus; now: number }) =>
-  db
+const firstDue = preparedQuery((db, { kind, status, now }: { kind: string; status: JobStatus; now: number }) => {
+  const query = db
     .selectFrom('jobs')
     .select(['id', 'epoch', 'status', 'owner'])
     .where('kind', '=', kind)
     .where('status', '=', status)
     .where('due_at', '<=', now)
     .orderBy('due_at')
-    .limit(1),
-);
+    .limit(1);
+  // Without waiting for the jobs that other nodes are claiming.
+  return isShared(db) ? query.forUpdate().skipLocked() : query;
+});
 
 /** Extends a lease; false if the job was lost. */
 export async function prolongLease(db: Queries, claim: Claim, until: number): Promise<boolean> {
@@ -161,11 +164,17 @@ export async function prolongLease(db: Queries, claim: Claim, until: number): Pr
 
 /** Whether the claim still holds. In the transaction of a write, this is the fence. */
 export async function holdsJob(db: Queries, claim: Claim): Promise<boolean> {
+  await lockRows(db, 'jobs', [claim.id]);
   const row = await stateOf.first(db, { id: claim.id });
   return row?.epoch === claim.epoch && row.status === 'running';
 }
 
 const stateOf = preparedQuery((db, { id }: { id: string }) => db.selectFrom('jobs').select(['epoch', 'status']).where('id', '=', id));
+
+/** What a job is about. */
+export const subjectOf = async (db: Queries, id: string): Promise<string | undefined> => (await subject.first(db, { id }))?.subject_id;
+
+const subject = preparedQuery((db, { id }: { id: string }) => db.selectFrom('jobs').select('subject_id').where('id', '=', id));
 
 /** Releases a claimed job: done, parked, or queued for later. False if it was lost. */
 export async function releaseJob(db: Queries, claim: Claim, to: { status: JobStatus; dueAt?: number }): Promise<boolean> {

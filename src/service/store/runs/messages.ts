@@ -2,11 +2,13 @@
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fittingCount } from '../database/page-bytes.ts';
 import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { MessageRow, NewMessage } from '../database/schema.ts';
 
 /** Appends messages, except those whose event the run's turn already contains. Call it in a transaction. */
 export async function appendMessages(db: Queries, runId: string, messages: NewMessage[]): Promise<MessageRow[]> {
   if (messages.length === 0) return [];
+  await lockRows(db, 'runs', [runId]);
   const seenIds = await seenEvents(db, runId, messages);
   let seq = await countMessages(db, runId);
   const rows = messages

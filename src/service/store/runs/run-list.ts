@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { namesOf, preparedQuery } from '../database/prepared.ts';
+import { isShared } from '../database/row-locks.ts';
 import type { EvaluationStatus, RunRow } from '../database/schema.ts';
 import {
   boundsOf,
@@ -138,7 +139,8 @@ const byMatch = (values: Values, { search = '' }: RunFilter): Values => ({
  * runs are many, otherwise with one query.
  */
 async function searchStrategy(db: Queries, filter: RunFilter): Promise<'issues' | 'matches' | 'slices' | 'at once'> {
-  if (isIndexed(filter) || filter.number !== undefined) return 'at once';
+  // Queries of a database server do not delay this process, and the server chooses how to find the rows.
+  if (isIndexed(filter) || filter.number !== undefined || isShared(db)) return 'at once';
   // No index contains the runs of an agent by source.
   const indexedFilter = filter.agentId === undefined ? filter : { ...filter, source: undefined };
   if ((await sumTotals(db, indexedFilter)) <= searchSlice) return 'at once';

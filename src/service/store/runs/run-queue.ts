@@ -7,6 +7,7 @@ import type { ExpressionBuilder } from 'kysely';
 import { defaultPlan } from '../access/plan.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
+import { isShared, lockRows } from '../database/row-locks.ts';
 import type { Database } from '../database/schema.ts';
 import { type Claimant, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/jobs.ts';
 
@@ -19,9 +20,20 @@ export async function claimRunJob(db: Queries, kind: string, claimant: Claimant)
   if (!db.isTransaction) return db.transaction().execute((trx) => claimRunJob(trx, kind, claimant));
   const abandonedJob = await takeAbandoned(db, kind, claimant);
   if (abandonedJob !== undefined) return abandonedJob;
-  const next = await nextInLine(db, kind, claimant.now);
-  return next && takeJob(db, { ...next, status: 'queued' }, claimant);
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const next = await nextInLine(db, kind, claimant.now);
+    if (next === undefined || !isShared(db)) return next && takeJob(db, { ...next, status: 'queued' }, claimant);
+    // Read again after the lock: another node may have taken the run, or the last free slot.
+    await lockRows(db, 'teams', [next.lane]);
+    const confirmed = await inLaneOf.first(db, { kind, now: claimant.now, lane: next.lane });
+    const job = confirmed && (await takeJob(db, { ...confirmed, status: 'queued' }, claimant));
+    if (job !== undefined) return job;
+  }
+  return undefined;
 }
+
+/** How often a run is looked for if other nodes are faster; then the worker polls again. */
+const maxAttempts = 3;
 
 /** How many slots of the lane are in use. */
 export async function countExecuting(db: Queries, kind: string, teamId: string): Promise<number> {
@@ -41,7 +53,14 @@ const executing = preparedQuery((db, { kind, teamId }: { kind: string; teamId: s
 const nextInLine = (db: Queries, kind: string, now: number): Promise<{ id: string; epoch: number; lane: string } | undefined> =>
   inLine.first(db, { kind, now });
 
-const inLine = preparedQuery((db, { kind, now }: { kind: string; now: number }) => {
+const inLine = preparedQuery((db, { kind, now }: { kind: string; now: number }) => lanes(db, { kind, now }));
+
+const inLaneOf = preparedQuery((db, { lane, kind, now }: { kind: string; now: number; lane: string }) =>
+  lanes(db, { kind, now }).where('teams.id', '=', lane),
+);
+
+/** The first job of each lane with a free slot, of which the first is returned. */
+function lanes(db: Queries, { kind, now }: { kind: string; now: number }) {
   const first = (where: ExpressionBuilder<Database, 'teams'>) =>
     where
       .selectFrom('jobs as waiting')
@@ -73,4 +92,4 @@ const inLine = preparedQuery((db, { kind, now }: { kind: string; now: number }) 
     )
     .orderBy('jobs.due_at')
     .limit(1);
-});
+}

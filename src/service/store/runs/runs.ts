@@ -3,6 +3,7 @@ import type { Updateable } from 'kysely';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { RunRow, RunsTable } from '../database/schema.ts';
 import { asStored } from '../database/stored-values.ts';
 import { addToTotals, moveInTotals } from './run-totals.ts';
@@ -17,6 +18,7 @@ export const isTerminal = (status: RunStatus): boolean => (terminalStatuses as r
 
 /** The number of the team's next run. Call it in the transaction that inserts the run. */
 export async function nextRunNumber(db: Queries, teamId: string): Promise<number> {
+  await lockRows(db, 'teams', [teamId]);
   const { last, removed } = await lastNumber.only(db, { teamId });
   return Math.max(Number(last ?? 0), Number(removed)) + 1;
 }

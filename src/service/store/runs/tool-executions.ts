@@ -1,10 +1,12 @@
 /** Tool calls of runs, with the screenshots before and after them. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { ToolExecutionRow, ToolExecutionsTable } from '../database/schema.ts';
 
 /** Records an execution as the run's next, unless the run's turn already contains its event. Call it in a transaction. */
 export async function insertToolExecution(db: Queries, execution: Omit<Insertable<ToolExecutionsTable>, 'seq'>): Promise<void> {
+  await lockRows(db, 'runs', [execution.run_id]);
   const { last } = await db
     .selectFrom('tool_executions')
     .select((select) => select.fn.max('seq').as('last'))

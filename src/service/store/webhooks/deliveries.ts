@@ -2,6 +2,7 @@
 import type { Insertable, Updateable } from 'kysely';
 import type { DeliveryStatus, WebhookEventKind } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { AttemptRow, DeliveriesTable, DeliveryAttemptsTable, DeliveryRow, EventRow, EventsTable } from '../database/schema.ts';
 
 export async function insertEvent(db: Queries, event: Insertable<EventsTable>): Promise<void> {
@@ -14,6 +15,7 @@ export async function eventById(db: Queries, id: string): Promise<EventRow> {
 
 /** Inserts deliveries of one team, numbered in order. Call it in a transaction. */
 export async function insertDeliveries(db: Queries, teamId: string, deliveries: Omit<Insertable<DeliveriesTable>, 'seq'>[]): Promise<void> {
+  await lockRows(db, 'teams', [teamId]);
   const { last } = await db
     .selectFrom('deliveries')
     .select((select) => select.fn.max('seq').as('last'))

@@ -94,14 +94,17 @@ describe('the beginning of a unit of work', () => {
       calls.push('begin');
       await insert(queries, 'begun');
     };
-    await store.atomically(async ({ store: unit }) => names(unit), begin);
+    await store.atomically(async ({ store: unit }) => names(unit), { begin });
     expect(calls).toEqual([]);
-    const unit = store.atomically(async ({ store: unit }) => {
-      await insert(unit, 'a');
-      await unit.transaction().execute((trx) => insert(trx, 'b'));
-      expect(await names(unit)).toEqual(['a', 'b', 'begun']);
-      throw new Error('taken back');
-    }, begin);
+    const unit = store.atomically(
+      async ({ store: unit }) => {
+        await insert(unit, 'a');
+        await unit.transaction().execute((trx) => insert(trx, 'b'));
+        expect(await names(unit)).toEqual(['a', 'b', 'begun']);
+        throw new Error('taken back');
+      },
+      { begin },
+    );
     await expect(unit).rejects.toThrow('taken back');
     expect([calls, await names(store)]).toEqual([['begin'], []]);
   });
@@ -115,9 +118,11 @@ describe('the beginning of a unit of work', () => {
         await expect(unit.transaction().execute((trx) => insert(trx, 'b'))).rejects.toBe(refusal);
         return 'continued';
       },
-      async (queries) => {
-        await insert(queries, 'begun');
-        throw refusal;
+      {
+        async begin(queries) {
+          await insert(queries, 'begun');
+          throw refusal;
+        },
       },
     );
     expect([result, await names(store)]).toEqual(['continued', []]);

@@ -1,7 +1,7 @@
 /** Makes a store of a database that executes transactions. */
 import type { Dialect, DialectAdapter, Driver, QueryCompiler } from 'kysely';
 import type { Changes } from '../changes.ts';
-import type { Queries, Store, UnitOfWork } from '../database.ts';
+import type { Queries, Store, UnitHooks, UnitOfWork } from '../database.ts';
 import { type Access, type Connected, DirectDatabase } from './access.ts';
 import { driverOf, type QueryRunner, storeAccess, type Transactions, UnitTransaction } from './drivers.ts';
 
@@ -24,11 +24,8 @@ export function createStore<Open>(parts: StoreParts<Open>): Store {
     databaseOf(parts, storeAccess(transactions), () => parts.destroy()),
     {
       changes,
-      async atomically<Result>(
-        work: (unit: UnitOfWork) => Promise<Result>,
-        onBegin?: (queries: Queries) => Promise<void>,
-      ): Promise<Result> {
-        const transaction = new UnitTransaction(transactions, onBegin && ((run) => onBegin(queriesOf(parts, run))));
+      async atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>, hooks: UnitHooks = {}): Promise<Result> {
+        const transaction = new UnitTransaction(transactions, async (run) => hooks.begin?.(queriesOf(parts, run)));
         const effects: (() => void)[] = [];
         const undos: (() => Promise<void>)[] = [];
         const effectsOfUnit: Omit<UnitOfWork, 'store'> = {
@@ -44,7 +41,7 @@ export function createStore<Open>(parts: StoreParts<Open>): Store {
         );
         let result: Result;
         try {
-          result = await runAttempt(work({ store, ...effectsOfUnit }), transaction);
+          result = await runAttempt(work({ store, ...effectsOfUnit }), transaction, hooks);
         } catch (error) {
           for (const undo of undos) await undo();
           throw error;
@@ -57,7 +54,7 @@ export function createStore<Open>(parts: StoreParts<Open>): Store {
 }
 
 /** Commits a transaction when its work is done, and rolls it back if the work fails. Rejects if nothing of it remains. */
-async function runAttempt<Result, Open>(work: Promise<Result>, transaction: UnitTransaction<Open>): Promise<Result> {
+async function runAttempt<Result, Open>(work: Promise<Result>, transaction: UnitTransaction<Open>, hooks: UnitHooks): Promise<Result> {
   let result: Result;
   try {
     result = await work;
@@ -65,7 +62,11 @@ async function runAttempt<Result, Open>(work: Promise<Result>, transaction: Unit
     await transaction.rollBack();
     throw error;
   }
-  await transaction.commit();
+  try {
+    await transaction.commit();
+  } catch (error) {
+    if ((await hooks.wasCommitted?.(error)) !== true) throw error;
+  }
   return result;
 }
 

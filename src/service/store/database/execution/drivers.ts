@@ -61,7 +61,7 @@ export type QueryRunner = (query: CompiledQuery) => Promise<QueryResult<never>>;
  */
 export class UnitTransaction<Open> {
   readonly #transactions: Transactions<Open>;
-  readonly #onBegin: ((run: QueryRunner) => Promise<void>) | undefined;
+  readonly #onBegin: (run: QueryRunner) => Promise<void>;
   /** One part or query of this unit at a time. */
   readonly #lock = new Lock();
   #transaction: Open | undefined;
@@ -70,7 +70,7 @@ export class UnitTransaction<Open> {
   #hasEnded = false;
 
   /** @param onBegin runs queries at the beginning of the transaction; if it rejects, so does the first change */
-  constructor(transactions: Transactions<Open>, onBegin?: (run: QueryRunner) => Promise<void>) {
+  constructor(transactions: Transactions<Open>, onBegin: (run: QueryRunner) => Promise<void>) {
     this.#transactions = transactions;
     this.#onBegin = onBegin;
   }
@@ -134,7 +134,7 @@ export class UnitTransaction<Open> {
     if (this.#refusal !== undefined) throw this.#refusal.error;
     const transaction = await this.#transactions.begin();
     try {
-      await this.#onBegin?.(async (query) => this.#transactions.run(transaction, query));
+      await this.#onBegin(async (query) => this.#transactions.run(transaction, query));
     } catch (error) {
       this.#refusal = { error };
       await this.#transactions.rollBack(transaction);

@@ -1,0 +1,21 @@
+/** The errors of Postgres and of connections to it. https://www.postgresql.org/docs/current/errcodes-appendix.html */
+import { DatabaseUnavailableError } from '../unavailable.ts';
+
+const stateOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+/**
+ * Whether the database ended a transaction in favour of another one: a serialization failure, a deadlock, or a row that another
+ * transaction has inserted after this one had looked for it. Executed again, it finds what the other one has done.
+ */
+export const isConflict = (error: unknown): boolean => ['40001', '40P01', '23505'].includes(stateOf(error));
+
+/** Classes and codes that mean that the connection is of no use any more, and not that the query is wrong. */
+const isOfConnection = (state: string): boolean => state.startsWith('08') || /^57P0\d$|^25P03$|^53300$/.test(state);
+
+/** Converts an error of a query: those without a code of Postgres come from the connection. */
+export function queryError(error: unknown): unknown {
+  if (error instanceof DatabaseUnavailableError) return error;
+  const state = stateOf(error);
+  const isOfServer = /^[0-9A-Z]{5}$/.test(state) && error instanceof Error && 'severity' in error;
+  return isOfServer && !isOfConnection(state) ? error : new DatabaseUnavailableError(error);
+}

@@ -1,0 +1,41 @@
+/**
+ * Locks of rows on which a decision depends, until the transaction ends. Transactions of SQLite are serial, so nothing is locked there.
+ * On a database that several processes change, everything that reads a row in order to change it, or numbers rows that belong to it,
+ * locks it first. Rows are locked in this order: team, agent, queue, case, run, artifact, job, delivery.
+ */
+import { type DialectAdapter, sql } from 'kysely';
+import type { Queries } from './database.ts';
+import { preparedQuery } from './prepared.ts';
+
+/** The adapter of a database that other processes change at the same time. */
+export interface SharedAdapter extends DialectAdapter {
+  readonly isShared: true;
+}
+
+/** Whether other processes change the database at the same time, and queries do not delay this process. */
+export const isShared = (db: Queries): boolean => (db.getExecutor().adapter as Partial<SharedAdapter>).isShared === true;
+
+/** Tables whose rows can be locked by their ID. */
+export type LockedTable = 'teams' | 'agents' | 'queues' | 'cases' | 'runs' | 'artifacts' | 'builder_runs' | 'jobs';
+
+/** Locks the rows with these IDs, in the order of the IDs. Call it in a transaction, before anything that depends on them is read. */
+export async function lockRows(trx: Queries, table: LockedTable, ids: readonly string[]): Promise<void> {
+  if (!isShared(trx)) return;
+  for (const id of [...new Set(ids)].sort()) await lock.first(trx, { table, id });
+}
+
+/** Waits until no other transaction has locked this name, and locks it until the transaction ends. Nothing for SQLite, see above. */
+export async function lockName(trx: Queries, name: string): Promise<void> {
+  if (isShared(trx)) await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx);
+}
+
+// Rows that refer to the locked one can still be inserted by others.
+const lock = preparedQuery(
+  (db, { id }: { table: LockedTable; id: string }, { table }) =>
+    db
+      .selectFrom(table as 'runs')
+      .select('id')
+      .where('id', '=', id)
+      .forNoKeyUpdate(),
+  ({ table }) => table,
+);

@@ -1,0 +1,16 @@
+/** Errors of the connection to a database, after which the same query may succeed. */
+
+/** The database cannot be reached, or has ended the connection. Whether a transaction in progress was committed may be unknown. */
+export class DatabaseUnavailableError extends Error {
+  readonly code = 'DATABASE_UNAVAILABLE';
+
+  constructor(cause: unknown) {
+    super(`The database is not available: ${cause instanceof Error ? cause.message : String(cause)}.`, { cause });
+    this.name = 'DatabaseUnavailableError';
+  }
+}
+
+/** The connection ended while a transaction was being committed: only the database knows the result. */
+export class LostCommitError extends DatabaseUnavailableError {
+  override readonly name = 'LostCommitError';
+}

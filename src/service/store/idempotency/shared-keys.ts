@@ -1,0 +1,134 @@
+/**
+ * At most one execution for each idempotency key, on a database that several processes use. What a request changes, its key, and its
+ * answer are one transaction, which holds a lock on the key from its beginning. So a process that dies leaves nothing in progress.
+ */
+import { sql } from 'kysely';
+import type { Clock } from '../../../base/clock.ts';
+import type { Queries, Store, UnitOfWork } from '../database/database.ts';
+import { LostCommitError } from '../database/unavailable.ts';
+import { type IdempotencyKeys, type KeyedRequest, type KeyState, life, RollbackSignal, rowOf, type Verdict } from './idempotency-keys.ts';
+import { findKey, insertKey, type KeyRow, nextExpiry, removeExpiredKeys, removeKey } from './key-rows.ts';
+import { type IdempotencyBounds, KeyUsage } from './key-usage.ts';
+
+/** Milliseconds after which the stored keys are counted again, because other processes store keys as well. */
+const usageLife = 60_000;
+
+export class SharedIdempotencyKeys implements IdempotencyKeys {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #bounds: IdempotencyBounds | undefined;
+  #usage: { readonly usage: KeyUsage; readonly countedAt: number } | undefined;
+  /** Fingerprints of the requests that this process is executing. */
+  readonly #inProgress = new Map<string, string>();
+
+  constructor(parts: { store: Store; clock: Clock; bounds?: IdempotencyBounds | undefined }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#bounds = parts.bounds;
+  }
+
+  async executeOnce<Result>(
+    request: KeyedRequest,
+    execute: (unit: UnitOfWork) => Promise<Result>,
+    judge: (result: Result) => Verdict,
+  ): Promise<KeyState<Result>> {
+    const name = nameOf(request);
+    const current = this.#inProgress.get(name);
+    if (current !== undefined) return { state: current === request.fingerprint ? 'in_progress' : 'reused' };
+    this.#inProgress.set(name, request.fingerprint);
+    try {
+      const now = this.#clock.now();
+      const row = await findKey(this.#store, request);
+      if (row !== undefined && Number(row.expires_at) > now) return stateOf(row, request);
+      const usage = await this.#countedUsage(now);
+      if (!usage.reserve(request.credentialId)) return { state: 'full', now, expiry: await nextExpiry(this.#store, request.credentialId) };
+      let bytes: number | undefined;
+      try {
+        return await this.#execute(request, now, execute, (result) => {
+          const verdict = judge(result);
+          if (typeof verdict === 'object') bytes = verdict.store.body.length;
+          return verdict;
+        });
+      } catch (error) {
+        bytes = undefined;
+        throw error;
+      } finally {
+        usage.add(request.credentialId, bytes === undefined ? -1 : 0, bytes ?? 0);
+      }
+    } finally {
+      this.#inProgress.delete(name);
+    }
+  }
+
+  async removeExpired(): Promise<void> {
+    await removeExpiredKeys(this.#store, this.#clock.now());
+    this.#usage = undefined;
+  }
+
+  /** Counts what is stored. Other processes can store keys until it is counted again, so the bound is not exact. */
+  async #countedUsage(now: number): Promise<KeyUsage> {
+    if (this.#usage !== undefined && Math.abs(now - this.#usage.countedAt) < usageLife) return this.#usage.usage;
+    const usage = new KeyUsage(this.#bounds);
+    await usage.load(this.#store);
+    this.#usage = { usage, countedAt: now };
+    return usage;
+  }
+
+  async #execute<Result>(
+    request: KeyedRequest,
+    now: number,
+    execute: (unit: UnitOfWork) => Promise<Result>,
+    judge: (result: Result) => Verdict,
+  ): Promise<KeyState<Result>> {
+    let refusal: KeyState<Result> | undefined;
+    const begin = async (queries: Queries): Promise<void> => {
+      refusal = await lockKey(queries, request, now);
+      if (refusal !== undefined) throw new Error('The key is used by another request.');
+    };
+    try {
+      const result = await this.#store.atomically(
+        async (unit) => {
+          const result = await execute(unit);
+          const verdict = judge(result);
+          if (verdict === 'undo') throw new RollbackSignal(result);
+          if (verdict !== 'free') await insertKey(unit.store, rowOf(request, verdict.store, now + life));
+          return result;
+        },
+        { begin, wasCommitted: (error) => this.#wasCommitted(error, request) },
+      );
+      // A request that was refused has changed nothing, whatever its handler made of the refusal.
+      return refusal ?? { state: 'executed', result };
+    } catch (error) {
+      if (refusal !== undefined) return refusal;
+      if (error instanceof RollbackSignal) return { state: 'executed', result: error.result as Result };
+      throw error;
+    }
+  }
+
+  /** After a lost connection: the lock is free when the transaction has ended, and then the key shows how it ended. */
+  async #wasCommitted(error: unknown, request: KeyedRequest): Promise<boolean> {
+    if (!(error instanceof LostCommitError)) return false;
+    return this.#store.transaction().execute(async (trx) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended(${nameOf(request)}, 0))`.execute(trx);
+      return (await findKey(trx, request))?.request_id === request.requestId;
+    });
+  }
+}
+
+/** Locks a key until the transaction ends. Returns why the request must not be executed, if it has been since its key was looked up. */
+async function lockKey<Result>(queries: Queries, request: KeyedRequest, now: number): Promise<KeyState<Result> | undefined> {
+  const { rows } = await sql<{
+    locked: number;
+  }>`select pg_try_advisory_xact_lock(hashtextextended(${nameOf(request)}, 0)) as locked`.execute(queries);
+  if (rows[0]?.locked !== 1) return { state: 'in_progress' };
+  const row = await findKey(queries, request);
+  if (row === undefined) return undefined;
+  if (Number(row.expires_at) > now) return stateOf(row, request);
+  await removeKey(queries, request);
+  return undefined;
+}
+
+const nameOf = ({ credentialId, key }: KeyedRequest): string => JSON.stringify([credentialId, key]);
+
+const stateOf = (row: KeyRow, { fingerprint }: KeyedRequest): { state: 'answered'; row: KeyRow } | { state: 'reused' } =>
+  row.fingerprint === fingerprint ? { state: 'answered', row } : { state: 'reused' };

@@ -1,0 +1,149 @@
+/** Several nodes on one database: work is done once, counted exactly, and continued by another node. */
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import type { ServiceOptions } from '../../../src/service/service.ts';
+import { DatabaseProxy } from '../../support/database-proxy.ts';
+import { eventually } from '../../support/eventually.ts';
+import { needsPostgres, newDatabase } from '../../support/postgres.ts';
+import { describeNeeding } from '../../support/requirements.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
+import { ManualClock, within } from '../helpers/clock.ts';
+import { type Behaviour, Gate, runOnce } from '../helpers/runtime.ts';
+import { startApi } from '../helpers/service.ts';
+
+/** Starts nodes one after the other, each behind a proxy to the database. */
+async function newCluster(behaviours: Record<string, Behaviour>, options: Partial<ServiceOptions> = {}) {
+  const url = await newDatabase();
+  const secretKeyFile = path.join(await temporaryDirectory(), 'secrets.key');
+  return async () => {
+    const proxy = await DatabaseProxy.to(url);
+    return { proxy, api: await startApi({ ...options, behaviours, database: { url: proxy.url, maxConnections: 5, secretKeyFile } }) };
+  };
+}
+
+async function startNodes(behaviours: Record<string, Behaviour>) {
+  const startNode = await newCluster(behaviours);
+  return { a: (await startNode()).api, b: (await startNode()).api };
+}
+
+describeNeeding(needsPostgres, 'two nodes', () => {
+  it('accept the same tokens, and show what the other one has changed immediately', async () => {
+    const { a, b } = await startNodes({});
+    expect(a.service.teamId).toBe(b.service.teamId);
+    expect(a.service.token).not.toBe(b.service.token);
+    const agentId = await a.agent();
+    const { agents } = await b.as(a.service.token).ok('listAgents');
+    expect(agents.map(({ id }) => id)).toEqual([agentId]);
+  });
+
+  it('must have the same key for secrets', async () => {
+    const url = await newDatabase();
+    await startApi({ database: { url, maxConnections: 2 } });
+    await expect(startApi({ database: { url, maxConnections: 2 } })).rejects.toMatchObject({ code: 'secret_key_mismatch', exit: 1 });
+  });
+
+  it('refuse a revoked token within a second', async () => {
+    const { a, b } = await startNodes({});
+    const { token, secret } = await a.ok('createLocalToken', { body: { name: 'revoked' } });
+    expect((await b.as(secret).call('listAgents')).status).toBe(200);
+    await a.ok('revokeLocalToken', { params: { token_id: token.id } });
+    expect((await a.as(secret).call('listAgents')).status).toBe(401);
+    await eventually('it is refused', async () => (await b.as(secret).call('listAgents')).status === 401);
+  });
+
+  it('number the runs of a team without gaps, and execute each once', async () => {
+    const executions = new Map<string, number>();
+    const { a, b } = await startNodes({
+      count: async (host) => {
+        await runOnce(host, 'count', async () => executions.set(host.run.id, (executions.get(host.run.id) ?? 0) + 1).size);
+        return { status: 'completed' };
+      },
+    });
+    const agentId = await a.agent('count');
+    const start = (index: number) => (index % 2 === 0 ? a : b).ok('startRun', { body: { agent_id: agentId } });
+    const runs = await Promise.all(Array.from({ length: 24 }, (_, index) => start(index)));
+    for (const { run } of runs) await b.until(run.id, 'completed');
+    const { data: listed, total } = await a.ok('listRuns', { query: { limit: 50 } });
+    const all = Array.from({ length: 24 }, (_, index) => index + 1);
+    expect([total, listed.map((run) => Number(run.run_number)).sort((x, y) => x - y)]).toEqual([24, all]);
+    expect([...executions.values()]).toEqual(all.map(() => 1));
+  });
+
+  it('accept one of several answers to a human request', async () => {
+    const { a, b } = await startNodes({
+      ask: async (host) =>
+        host.answer('ask') === undefined
+          ? { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Continue?' } }
+          : { status: 'completed' },
+    });
+    const run = await a.run('ask');
+    await a.until(run.id, 'waiting');
+    const { pending_human_request: request } = await b.ok('getRun', { params: { run_id: run.id } });
+    const answers = await Promise.all(
+      [a, b, a, b].map((api) =>
+        api.call('respondToHumanRequest', { params: { run_id: run.id, request_id: String(request?.id) }, body: { approved: true } }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
+    await b.until(run.id, 'completed');
+  });
+
+  it('stop the driver of a run on the other node', async () => {
+    const isStarted = new Gate();
+    const { a, b } = await startNodes({
+      hang: (host) => {
+        isStarted.open();
+        return new Promise((_, reject) => host.signal.addEventListener('abort', () => reject(host.signal.reason)));
+      },
+    });
+    const run = await a.run('hang');
+    await isStarted.opened;
+    // One of the two requests goes to the node that does not execute the run.
+    for (const api of [b, a]) await api.ok('stopRun', { params: { run_id: run.id } });
+    expect((await b.until(run.id, 'interrupted')).status).toBe('interrupted');
+    await eventually(
+      'the slot is free again',
+      async () => (await a.ok('getRun', { params: { run_id: run.id } })).run.status === 'interrupted',
+    );
+  });
+
+  it('continue a run of a node that has lost its database, after its last completed step, and fence that node off', async () => {
+    const clock = new ManualClock();
+    const steps: string[] = [];
+    const gate = new Gate();
+    const isHanging = new Gate();
+    const lateWrite = new Gate();
+    const lateErrors: string[] = [];
+    let isFirst = true;
+    const startNode = await newCluster(
+      {
+        two: async (host) => {
+          await runOnce(host, 'one', async () => steps.push('one'));
+          if (isFirst) {
+            isFirst = false;
+            isHanging.open();
+            await gate.opened;
+            await host.commit('late', null).catch((error: Error) => lateErrors.push(error.name));
+            lateWrite.open();
+            throw new Error('This node has lost the run.');
+          }
+          await runOnce(host, 'two', async () => steps.push('two'));
+          return { status: 'completed' };
+        },
+      },
+      { clock },
+    );
+    const { api: a, proxy } = await startNode();
+    const run = await a.run('two');
+    await isHanging.opened;
+    const { api: b } = await startNode();
+    proxy.cut();
+    await within(60_000, clock, async () => (await b.ok('getRun', { params: { run_id: run.id } })).run.status === 'completed');
+    expect(steps).toEqual(['one', 'two']);
+    proxy.restore();
+    gate.open();
+    await lateWrite.opened;
+    expect(lateErrors).toHaveLength(1);
+    expect((await b.ok('getRun', { params: { run_id: run.id } })).run.status).toBe('completed');
+  });
+});

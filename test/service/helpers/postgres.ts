@@ -1,0 +1,19 @@
+/** Stores on a Postgres database of their own. */
+
+import type { Store } from '../../../src/service/store/database/database.ts';
+import { openPostgres } from '../../../src/service/store/database/postgres/open.ts';
+import { newDatabase } from '../../support/postgres.ts';
+import { afterTest } from '../../support/temporary.ts';
+
+/** A store on a database, as one node has it; closed after the test. */
+export async function openNode(url: string, instanceId = 'node', maxConnections?: number): Promise<Store> {
+  const store = await openPostgres({ url, instanceId, maxConnections });
+  afterTest(() => store.destroy());
+  return store;
+}
+
+/** Several nodes on one new database. */
+export async function openNodes(...instanceIds: string[]): Promise<Store[]> {
+  const url = await newDatabase();
+  return Promise.all(instanceIds.map((id) => openNode(url, id)));
+}

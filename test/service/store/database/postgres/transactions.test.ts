@@ -1,0 +1,135 @@
+/** Transactions of Postgres: what is repeated, what fails, and what happens when the connection is lost. */
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import type { Queries, Store } from '../../../../../src/service/store/database/database.ts';
+import { DatabaseUnavailableError, LostCommitError } from '../../../../../src/service/store/database/unavailable.ts';
+import { DatabaseProxy } from '../../../../support/database-proxy.ts';
+import { needsPostgres, newDatabase } from '../../../../support/postgres.ts';
+import { describeNeeding } from '../../../../support/requirements.ts';
+import { openNode, openNodes } from '../../../helpers/postgres.ts';
+import { Gate } from '../../../helpers/runtime.ts';
+
+const insert = (db: Queries, name: string) => db.insertInto('settings').values({ name, value: '' }).execute();
+const touch = (db: Queries, name: string) => db.updateTable('settings').set({ value: 'touched' }).where('name', '=', name).execute();
+const names = async (store: Store) => (await store.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
+
+describeNeeding(needsPostgres, 'a transaction on Postgres', () => {
+  it('is executed again after a deadlock with another node', async () => {
+    const [a, b] = (await openNodes('a', 'b')) as [Store, Store];
+    for (const name of ['x', 'y']) await insert(a, name);
+    const gates = { x: new Gate(), y: new Gate() };
+    let attempts = 0;
+    const crossing = (store: Store, first: 'x' | 'y', second: 'x' | 'y') =>
+      store.transaction().execute(async (trx) => {
+        attempts += 1;
+        await touch(trx, first);
+        gates[first].open();
+        await gates[second].opened;
+        await touch(trx, second);
+      });
+    await Promise.all([crossing(a, 'x', 'y'), crossing(b, 'y', 'x')]);
+    expect(attempts).toBe(3);
+  });
+
+  it('that has looked for a row in vain finds the one that another node has inserted meanwhile', async () => {
+    const [a, b] = (await openNodes('a', 'b')) as [Store, Store];
+    const results: string[] = [];
+    await a.transaction().execute(async (trx) => {
+      const existing = await trx.selectFrom('settings').select('name').where('name', '=', 'unique').executeTakeFirst();
+      results.push(existing === undefined ? 'free' : 'taken');
+      if (existing !== undefined) return;
+      if (results.length === 1) await insert(b, 'unique');
+      await insert(trx, 'unique');
+    });
+    expect(results).toEqual(['free', 'taken']);
+  });
+
+  it('takes back a failed part alone', async () => {
+    const [store] = (await openNodes('a')) as [Store];
+    await store.atomically(async ({ store: unit }) => {
+      await insert(unit, 'before');
+      const part = unit.transaction().execute(async (trx) => {
+        await insert(trx, 'part');
+        await sql`select 1 / 0`.execute(trx);
+      });
+      await expect(part).rejects.toThrow('division by zero');
+      await insert(unit, 'after');
+    });
+    expect(await names(store)).toEqual(['after', 'before']);
+  });
+
+  it('fails if a statement has failed and nobody has noticed', async () => {
+    const [store] = (await openNodes('a')) as [Store];
+    const transaction = store.transaction().execute(async (trx) => {
+      await insert(trx, 'a');
+      await sql`select 1 / 0`.execute(trx).catch(() => undefined);
+    });
+    await expect(transaction).rejects.toThrow('one of its statements had failed');
+    expect(await names(store)).toEqual([]);
+  });
+
+  it('counts its changes when it is committed, and those of parts that were taken back never', async () => {
+    const [store] = (await openNodes('a')) as [Store];
+    const version = () => store.changes.versionOf(['settings']);
+    const before = version();
+    await store.transaction().execute(async (trx) => {
+      await insert(trx, 'a');
+      expect(version()).toBe(before);
+    });
+    expect(version()).toBe(before + 1);
+    await store.atomically(async ({ store: unit }) => {
+      const part = unit.transaction().execute(async (trx) => {
+        await insert(trx, 'b');
+        throw new Error('taken back');
+      });
+      await expect(part).rejects.toThrow('taken back');
+    });
+    expect(version()).toBe(before + 1);
+  });
+
+  it('fails with the name of the problem while the database is away, and later ones succeed', async () => {
+    const proxy = await DatabaseProxy.to(await newDatabase());
+    const store = await openNode(proxy.url);
+    await insert(store, 'before');
+    const transaction = store.transaction().execute(async (trx) => {
+      await insert(trx, 'lost');
+      proxy.cut();
+      await insert(trx, 'lost, too');
+    });
+    await expect(transaction).rejects.toThrow(DatabaseUnavailableError);
+    await expect(names(store)).rejects.toThrow(DatabaseUnavailableError);
+    proxy.restore();
+    expect(await names(store)).toEqual(['before']);
+  });
+
+  it('whose commit was not answered has an unknown result, unless it can be looked up', async () => {
+    const proxy = await DatabaseProxy.to(await newDatabase());
+    const store = await openNode(proxy.url);
+    proxy.loseAnswerTo('commit');
+    await expect(store.transaction().execute((trx) => insert(trx, 'a'))).rejects.toThrow(LostCommitError);
+    proxy.loseAnswerTo('commit');
+    const effects: string[] = [];
+    const result = await store.atomically(
+      async ({ store: unit, afterCommit }) => {
+        await insert(unit, 'b');
+        afterCommit(() => effects.push('after'));
+        return 'done';
+      },
+      { wasCommitted: async (error) => error instanceof LostCommitError && (await names(store)).includes('b') },
+    );
+    expect([result, effects, await names(store)]).toEqual(['done', ['after'], ['a', 'b']]);
+  });
+
+  it('of a frozen process ends by itself, so that others get its rows', async () => {
+    const [a, b] = (await openNodes('a', 'b')) as [Store, Store];
+    await insert(a, 'row');
+    const transaction = a.transaction().execute(async (trx) => {
+      await sql`set local idle_in_transaction_session_timeout = 100`.execute(trx);
+      await touch(trx, 'row');
+      // The other node waits for the row until the server has ended this transaction.
+      await touch(b, 'row');
+      await touch(trx, 'row');
+    });
+    await expect(transaction).rejects.toThrow(DatabaseUnavailableError);
+  });
+});

@@ -1,0 +1,131 @@
+/** At most one execution for each idempotency key, whichever node gets the request, and whatever happens to its connection. */
+import { expect, it } from 'vitest';
+import { insertCredential } from '../../../../src/service/store/access/credentials.ts';
+import { insertTeam } from '../../../../src/service/store/access/teams.ts';
+import type { Store, UnitOfWork } from '../../../../src/service/store/database/database.ts';
+import type { KeyedRequest, StoredAnswer, Verdict } from '../../../../src/service/store/idempotency/idempotency-keys.ts';
+import { SharedIdempotencyKeys } from '../../../../src/service/store/idempotency/shared-keys.ts';
+import { DatabaseProxy } from '../../../support/database-proxy.ts';
+import { needsPostgres, newDatabase } from '../../../support/postgres.ts';
+import { describeNeeding } from '../../../support/requirements.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { openNode } from '../../helpers/postgres.ts';
+import { Gate } from '../../helpers/runtime.ts';
+
+const request: KeyedRequest = { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' };
+const created: StoredAnswer = { status: 201, contentType: 'text/plain', location: null, body: 'created' };
+
+async function openKeys() {
+  const proxy = await DatabaseProxy.to(await newDatabase());
+  const clock = new ManualClock();
+  const node = async (name: string, bounds?: { records: number; bytes: number }) => {
+    const store = await openNode(proxy.url, name);
+    const keys = new SharedIdempotencyKeys({ store, clock, bounds });
+    const once = (overrides: Partial<KeyedRequest>, execute: (unit: UnitOfWork) => Promise<Verdict>) =>
+      keys.executeOnce({ ...request, ...overrides }, execute, (verdict) => verdict);
+    return { store, once, removeExpired: () => keys.removeExpired() };
+  };
+  const a = await node('a');
+  await insertTeam(a.store, { id: 't', name: 'T', created_at: '' });
+  await insertCredential(a.store, { id: 'c', team_id: 't', kind: 'api_key', name: 'c', created_at: '', revoked_at: null });
+  return { proxy, clock, node, a, b: await node('b') };
+}
+
+const insert = (store: Store, name: string) => store.insertInto('settings').values({ name, value: '' }).execute();
+const names = async (store: Store) => (await store.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
+const creating = (name: string) => async (unit: UnitOfWork) => {
+  await insert(unit.store, name);
+  return { store: created };
+};
+
+describeNeeding(needsPostgres, 'a key of several nodes', () => {
+  it('is executed by one of them, and answered by all', async () => {
+    const { a, b } = await openKeys();
+    expect(await a.once({}, creating('by a'))).toMatchObject({ state: 'executed' });
+    expect(await b.once({}, creating('by b'))).toMatchObject({ state: 'answered', row: { body: 'created', request_id: 'r' } });
+    expect(await b.once({ fingerprint: 'other' }, creating('by b'))).toEqual({ state: 'reused' });
+    expect(await names(b.store)).toEqual(['by a']);
+  });
+
+  it('is in progress for the others as soon as it has changed something', async () => {
+    const { a, b } = await openKeys();
+    const gate = new Gate();
+    const changed = new Gate();
+    const first = a.once({}, async (unit) => {
+      await insert(unit.store, 'by a');
+      changed.open();
+      await gate.opened;
+      return { store: created };
+    });
+    await changed.opened;
+    expect(await b.once({}, creating('by b'))).toEqual({ state: 'in_progress' });
+    gate.open();
+    expect(await first).toMatchObject({ state: 'executed' });
+    expect(await names(a.store)).toEqual(['by a']);
+  });
+
+  it('that was looked up before another node answered it is not executed again', async () => {
+    const { a, b } = await openKeys();
+    const late = await b.once({}, async (unit) => {
+      expect(await a.once({}, creating('by a'))).toMatchObject({ state: 'executed' });
+      // Whatever a handler makes of the refusal: it has changed nothing.
+      await insert(unit.store, 'by b').catch(() => undefined);
+      return 'undo';
+    });
+    expect(late).toMatchObject({ state: 'answered', row: { body: 'created' } });
+    expect(await names(a.store)).toEqual(['by a']);
+  });
+
+  it('is free again when the connection of its node breaks', async () => {
+    const { a, b, proxy } = await openKeys();
+    const attempt = a.once({}, async (unit) => {
+      await insert(unit.store, 'by a');
+      proxy.cut();
+      return { store: created };
+    });
+    await expect(attempt).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+    proxy.restore();
+    expect(await b.once({}, creating('by b'))).toMatchObject({ state: 'executed' });
+    expect(await names(b.store)).toEqual(['by b']);
+  });
+
+  it('is looked up when its commit was not answered, and its effects take place once', async () => {
+    const { a, b, proxy } = await openKeys();
+    const effects: string[] = [];
+    const result = await a.once({}, async (unit) => {
+      await insert(unit.store, 'by a');
+      unit.afterCommit(() => effects.push('effect'));
+      proxy.loseAnswerTo('commit');
+      return { store: created };
+    });
+    expect(result).toMatchObject({ state: 'executed' });
+    expect(effects).toEqual(['effect']);
+    expect(await b.once({}, creating('by b'))).toMatchObject({ state: 'answered' });
+    expect(await names(b.store)).toEqual(['by a']);
+  });
+
+  it('is free after 24 hours, and then executed by one node', async () => {
+    const { a, b, clock } = await openKeys();
+    await a.once({}, creating('first'));
+    clock.advance(24 * 60 * 60 * 1_000);
+    expect(await b.once({ fingerprint: 'other' }, creating('second'))).toMatchObject({ state: 'executed' });
+    clock.advance(24 * 60 * 60 * 1_000);
+    await a.removeExpired();
+    expect(await a.store.selectFrom('idempotency_keys').selectAll().execute()).toEqual([]);
+  });
+
+  it('counts against the bound of its credential, also on the other nodes after a minute', async () => {
+    const { a, b, node, clock } = await openKeys();
+    const c = await node('c', { records: 2, bytes: 1e9 });
+    expect(await c.once({ key: '1' }, creating('1'))).toMatchObject({ state: 'executed' });
+    expect(await c.once({ key: '2' }, async () => 'undo')).toMatchObject({ state: 'executed' });
+    expect(await c.once({ key: '2' }, creating('2'))).toMatchObject({ state: 'executed' });
+    expect(await c.once({ key: '3' }, creating('3'))).toMatchObject({ state: 'full' });
+    const d = await node('d', { records: 3, bytes: 1e9 });
+    expect(await d.once({ key: '3' }, creating('3'))).toMatchObject({ state: 'executed' });
+    for (const key of ['4', '5']) await a.once({ key }, creating(key));
+    clock.advance(60_000);
+    expect(await d.once({ key: '6' }, creating('6'))).toMatchObject({ state: 'full' });
+    expect(await b.once({ key: '6' }, creating('6'))).toMatchObject({ state: 'executed' });
+  });
+});
