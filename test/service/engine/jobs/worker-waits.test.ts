@@ -124,6 +124,22 @@ it('a failed job that cannot be released is reported, and taken over when its le
   await until(() => attempts === 2);
 });
 
+it('polling that fails while the worker is being closed is not reported', async () => {
+  const { worker, job, logEntries } = await workshop();
+  let closing: Promise<void> | undefined;
+  const claiming = new Gate();
+  const claim: Job<undefined>['claim'] = async () => {
+    closing = worker.close(10_000);
+    claiming.open();
+    throw new Error('closed');
+  };
+  await job('s');
+  worker.start([{ kind: 'k', concurrency: 1, run: untilAborted, claim }], undefined);
+  await claiming.opened;
+  await closing;
+  expect(logEntries).toEqual([]);
+});
+
 describe('a worker without due work', () => {
   /** A kind whose claims are counted, and of which nothing may be claimed at the moment. */
   function blocked() {
