@@ -33,11 +33,12 @@ async function remindedTeam(seconds: number | null = 3_600) {
   const clock = new ManualClock();
   const { api, run, teamId } = await waitingRun(clock, seconds);
   await api.service.close();
-  const engine = await idleEngine(clock, { dataDirectory: api.dataDirectory, runtimes: [] });
+  const logEntries: unknown[][] = [];
+  const engine = await idleEngine(clock, { dataDirectory: api.dataDirectory, runtimes: [] }, (...entry) => logEntries.push(entry));
   afterTest(() => closeEngine(engine));
   const { store } = engine;
   return {
-    ...{ clock, store, run, teamId },
+    ...{ engine, clock, store, run, teamId, logEntries },
     fire: () => execute(engine, remindJob, teamId),
     /** Changes the setting of the team; hours, or null for no reminders. */
     set: (hours: number | null) =>
@@ -87,6 +88,17 @@ describe('a request that waits too long', () => {
         }),
       }),
     ]);
+  });
+
+  it('wakes the worker, which delivers the reminder, and is reported in the log', async () => {
+    const { engine, clock, fire, logEntries, teamId } = await remindedTeam();
+    await fire();
+    expect(logEntries).toEqual([]);
+    clock.advance(hour);
+    const woken = engine.worker.nextWake();
+    await fire();
+    await woken;
+    expect(logEntries).toEqual([['info', 'reminded of human requests', { team: teamId, requests: 1 }]]);
   });
 
   it('is reported once for the instants that passed while the service was down', async () => {
