@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,6 +12,7 @@ import { startKeeper } from '../../../src/service/sandbox/keeper.ts';
 import { eventually } from '../../support/eventually.ts';
 import { isAlive } from '../../support/processes.ts';
 import { itNeeding, needsLinux } from '../../support/requirements.ts';
+import { afterTest } from '../../support/temporary.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -23,6 +25,72 @@ it('reports that there is no group before one is set', async () => {
   expect(await keeper.signal('0')).toBe(false);
   expect(await keeper.signal('KILL')).toBe(false);
   keeper.dismiss();
+});
+
+/** The ID of a new process group. */
+async function startGroup(): Promise<number> {
+  const child = spawn('/bin/sh', ['-c', 'read -r line'], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  afterTest(() => child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  return child.pid as number;
+}
+
+it('forgets its group when it is dismissed, and has no power over the next one', async () => {
+  const first = await startKeeper();
+  const firstGroup = await startGroup();
+  first.keep(firstGroup);
+  expect(await first.signal('0')).toBe(true);
+  first.dismiss();
+  const second = await startKeeper();
+  expect(await second.signal('0')).toBe(false);
+  const secondGroup = await startGroup();
+  second.keep(secondGroup);
+  first.keep(firstGroup);
+  first.dismiss();
+  expect(await first.signal('KILL')).toBe(false);
+  expect(await first.signal('KILL', secondGroup)).toBe(false);
+  const third = await startKeeper();
+  third.keep(firstGroup);
+  expect(await second.signal('0')).toBe(true);
+  expect([firstGroup, secondGroup].map(isAlive)).toEqual([true, true]);
+  expect(await second.signal('KILL')).toBe(true);
+  await eventually('the second group has ended', () => !isAlive(secondGroup));
+  expect(isAlive(firstGroup)).toBe(true);
+  second.dismiss();
+  third.dismiss();
+});
+
+/** The IDs of the shells of keepers that this process has started. */
+const shells = (): string[] =>
+  readdirSync('/proc').filter((pid) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return Number(parent) === process.pid && state !== 'Z' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('dismiss)');
+    } catch {
+      return false;
+    }
+  });
+
+itNeeding(needsLinux, 'lets its shell wait for the next command, and replaces a shell that was killed', async () => {
+  (await startKeeper()).dismiss();
+  const before = shells();
+  expect(before.length).toBeGreaterThan(0);
+  for (let count = 0; count < 3; count++) (await startKeeper()).dismiss();
+  expect(shells()).toEqual(before);
+  for (const pid of before) process.kill(Number(pid), 'SIGKILL');
+  const keeper = await startKeeper();
+  keeper.keep(await startGroup());
+  expect(await keeper.signal('0')).toBe(true);
+  expect(shells()).not.toEqual(before);
+  keeper.dismiss();
+});
+
+itNeeding(needsLinux, 'lets only a few shells wait', async () => {
+  const keepers = await Promise.all(Array.from({ length: 7 }, () => startKeeper()));
+  expect(shells().length).toBeGreaterThanOrEqual(7);
+  for (const keeper of keepers) keeper.dismiss();
+  await eventually('the other shells have ended', () => shells().length <= 4);
 });
 
 itNeeding(needsLinux, 'kills a running command and its daemon when the service is killed', async () => {
