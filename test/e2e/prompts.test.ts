@@ -56,6 +56,23 @@ describe('a prompt that appears by itself', () => {
     expect(await watch.exit).toBe(0);
   });
 
+  it('is answered by the person, not by the arguments or by early keys, with the MCP tool for answers', async () => {
+    const run = await startAsking('payer');
+    const tool = ['mcp', 'call', 'respond_to_human_request', '-f', `run_id=${run}`];
+    const answered = machine.terminal(...tool, '-F', 'approved=true');
+    await answered.shows('accepts no answer, so leave out approved');
+    expect(await answered.exit).toBe(2);
+
+    const call = machine.terminal(...tool);
+    call.type(approve, keys.enter);
+    await call.shows('Pay the invoices?');
+    await call.asks('Leave it pending');
+    expect(await statusOf(run)).toBe('waiting');
+    call.type(keys.down, keys.enter);
+    await call.shows('✓ Pay the invoices? Approve');
+    expect(await call.exit).toBe(0);
+  });
+
   it('is not answered by keys that were meant for a prompt it replaced', async () => {
     await machine.agent('twice', '- approve: { id: a, title: "Harmless?" }\n- approve: { id: b, title: "Delete production?" }');
     const run = await startAsking('twice');
