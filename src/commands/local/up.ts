@@ -38,10 +38,10 @@ import { differsInRetention, type RetentionInput, retentionArguments, retentionO
 import { differsInWebhooks, type WebhookInput, webhookArguments, webhookOptions } from './webhook-flags.ts';
 
 /** How long a start may take before it counts as failed, and the polling interval. */
-const startMilliseconds = 15_000;
+const startMilliseconds = 60_000;
 const pollMilliseconds = 20;
 /** How long to wait for the owner of the data directory to write its state. */
-const ownerMilliseconds = 5_000;
+const ownerMilliseconds = 15_000;
 
 export default defineCommand({
   summary: 'Start the local service in the background',
