@@ -4,7 +4,7 @@ import type { Client } from '../client/client.ts';
 import type { Input, JsonOperationId, Response } from '../interface/types.ts';
 import type { WaitingBody } from './events.ts';
 import { type OutageReport, OutageTracker } from './outage-tracker.ts';
-import { isNearlyUsedUp, Pace } from './pace.ts';
+import { isNearlyUsedUp, Pace, type Pacing } from './pace.ts';
 import { rateLimitWaiting, withWaits } from './rate-limit-waits.ts';
 import type { RetryingStream } from './streamed.ts';
 
@@ -12,7 +12,7 @@ export interface WatchOptions {
   clock: Clock;
   signal: AbortSignal;
   /** How often to poll; callers can use it to hurry the next poll. */
-  pace?: Pace;
+  pace?: Pacing;
   /** Called once when the service cannot be reached, and once with undefined when it answers again. */
   onOutage?: OutageReport;
   /** Whether to continue however long the outage lasts, because somebody is writing an answer here. */
@@ -35,7 +35,7 @@ export type Call = <Id extends JsonOperationId>(id: Id, input: Input<Id>, option
 export async function* pollEvents<Body extends { type: string }>(
   client: Pick<Client, 'onWaiting' | 'call' | 'allowance'>,
   { clock, signal, pace = new Pace(clock), onOutage, waitsIndefinitely }: WatchOptions,
-  poll: (call: Call, pace: Pick<Pace, 'isQuick'>) => AsyncGenerator<Body, void, undefined>,
+  poll: (call: Call, pace: Pick<Pacing, 'isQuick'>) => AsyncGenerator<Body, void, undefined>,
   { stream, pollsFirst }: Partial<StreamChoice<Body>> = {},
 ): AsyncGenerator<Body | WaitingBody, void, undefined> {
   const outages = new OutageTracker(clock, onOutage, waitsIndefinitely);
@@ -74,7 +74,7 @@ export async function* pollEvents<Body extends { type: string }>(
 
 /** Calls operations for polling at a pace, until the signal is aborted. */
 export const callAtPace =
-  (client: Pick<Client, 'call'>, pace: Pace, signal: AbortSignal): Call =>
+  (client: Pick<Client, 'call'>, pace: Pick<Pacing, 'spend'>, signal: AbortSignal): Call =>
   async (id, input, { catchesUp = false } = {}) => {
     await pace.spend(signal, catchesUp);
     return client.call(id, input, { signal, once: true });

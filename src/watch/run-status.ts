@@ -11,3 +11,6 @@ export function exitOfRun(status: string): ExitCode {
   if (status === 'waiting') return exitCodes.runWaiting;
   return exitCodes.done;
 }
+
+/** Statuses in which a run sends no messages until its status changes. */
+export const quietStatuses: ReadonlySet<string | null> = new Set(['not_started', 'pending', 'waiting']);

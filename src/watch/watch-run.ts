@@ -11,12 +11,11 @@ import { type Call, pollEvents, type WatchOptions } from './polling.ts';
 import { type RunPosition, runStart } from './resume/run-position.ts';
 import { encodeToken } from './resume/token.ts';
 import { RunState } from './run-state.ts';
+import { quietStatuses } from './run-status.ts';
 import { RetryingStream } from './streamed.ts';
 
 /** The largest `limit` of listRunMessages. */
 const pageSize = 50;
-/** Statuses in which a run sends no messages until its status changes. */
-const quietStatuses: ReadonlySet<string | null> = new Set(['not_started', 'pending', 'waiting']);
 /** Polls of a silent run after which its messages are read nevertheless. */
 const maxSilentPolls = 10;
 /** While messages arrive, the run itself is read at least this often, in milliseconds. */

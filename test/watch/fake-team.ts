@@ -24,6 +24,12 @@ export class FakeTeam {
   readonly requests: number[] = [];
   /** Milliseconds between the messages of each run; infinite if the runs send nothing. */
   messageInterval = Number.POSITIVE_INFINITY;
+  /** The number of runs that send messages; the first ones. */
+  talkers = Number.POSITIVE_INFINITY;
+  /** Whether `updated_at` of a run changes with each message. */
+  showsMessages = false;
+  /** The remaining part of the rate limit of 3,000 requests a minute; undefined if the service has none. */
+  remaining: (() => number) | undefined;
   /** Milliseconds between the changes that the stream of the team reports; undefined if there is no such stream. */
   changeInterval: number | undefined;
   readonly #rows: Row[];
@@ -32,17 +38,18 @@ export class FakeTeam {
   readonly #firstMessages: number;
 
   /**
-   * @param status the status of all runs
+   * @param statuses the status of each run, or of all of them
    * @param messages the number of messages of each run at the beginning
    */
-  constructor(clock: SharedTime, runs: number, status: string, messages = 1) {
+  constructor(clock: SharedTime, runs: number, statuses: string | readonly string[], messages = 1) {
     this.#clock = clock;
+    const statusOf = (index: number): string => (typeof statuses === 'string' ? statuses : (statuses[index] as string));
     const createdAt = (index: number): string => new Date(clock.now() - 3_600_000 - index * 1_000).toISOString();
     this.#rows = Array.from({ length: runs }, (_, index) => ({
       id: `r${index}`,
-      status,
+      status: statusOf(index),
       created_at: createdAt(index),
-      pending_human_request: status === 'waiting' ? question(`q${index}`) : null,
+      pending_human_request: statusOf(index) === 'waiting' ? question(`q${index}`) : null,
     }));
     this.#startTime = clock.now();
     this.#firstMessages = messages;
@@ -52,21 +59,49 @@ export class FakeTeam {
     return this.#rows.map(({ id }) => id);
   }
 
-  readonly client = {
-    onWaiting: () => () => undefined,
-    call: async (id: string, input: CallInput) => this.#call(id, input),
-    openEvents: async (id: string, _: unknown, { signal }: { signal: AbortSignal }) => {
-      if (id !== 'streamTeamEvents' || this.changeInterval === undefined) throw noStream();
-      const next = async () => {
-        await this.#clock.sleep(this.changeInterval as number, signal);
-        return { type: 'run.changed', id: '', data: '{}' };
-      };
-      return { next, close: () => undefined, retry: undefined };
+  readonly client = Object.defineProperty(
+    {
+      onWaiting: () => () => undefined,
+      call: async (id: string, input: CallInput) => this.#call(id, input),
+      openEvents: async (id: string, _: unknown, { signal }: { signal: AbortSignal }) => {
+        if (id !== 'streamTeamEvents' || this.changeInterval === undefined) throw noStream();
+        const next = async () => {
+          await this.#clock.sleep(this.changeInterval as number, signal);
+          return { type: 'run.changed', id: '', data: '{}' };
+        };
+        return { next, close: () => undefined, retry: undefined };
+      },
     },
-  } as unknown as Client;
+    'allowance',
+    { get: () => this.#allowance },
+  ) as unknown as Client;
+
+  get #allowance() {
+    const remaining = this.remaining?.();
+    return remaining === undefined ? undefined : { remaining, limit: 3_000, milliseconds: 60_000 - (this.#clock.now() % 60_000) };
+  }
+
+  /** When the message of a run with this index was sent. */
+  sentAt(index: number): number {
+    return this.#startTime + (index + 1 - this.#firstMessages) * this.messageInterval;
+  }
+
+  #messageCount(id: string): number {
+    if (Number(id.slice(1)) >= this.talkers) return this.#firstMessages;
+    return this.#firstMessages + Math.floor((this.#clock.now() - this.#startTime) / this.messageInterval);
+  }
+
+  #shown(row: Row | undefined) {
+    if (row === undefined) return undefined;
+    return { ...row, updated_at: this.showsMessages ? this.#timeOf(this.#messageCount(row.id) - 1) : this.#timeOf(0) };
+  }
+
+  #timeOf(index: number): string {
+    return new Date(index < this.#firstMessages ? this.#startTime : this.sentAt(index)).toISOString();
+  }
 
   #read(id: string) {
-    const run = this.#rows.find((row) => row.id === id);
+    const run = this.#shown(this.#rows.find((row) => row.id === id));
     return { run, pending_human_request: run?.pending_human_request };
   }
 
@@ -76,13 +111,15 @@ export class FakeTeam {
     if (id === 'listRuns') {
       const { limit, offset, status, since = '', until = '9999' } = query;
       const rows = this.#rows.filter((row) => (status ?? row.status) === row.status && row.created_at >= since && row.created_at < until);
-      return { data: rows.slice(offset, offset + limit), total: rows.length };
+      return { data: rows.slice(offset, offset + limit).map((row) => this.#shown(row)), total: rows.length };
     }
     if (id !== 'listRunMessages') throw new Error(`not for watching: ${id}`);
-    const total = this.#firstMessages + Math.floor((this.#clock.now() - this.#startTime) / this.messageInterval);
+    const total = this.#messageCount(params.run_id);
     const { limit, offset } = query;
     const length = Math.max(0, Math.min(limit, total - offset));
-    const messages = Array.from({ length }, (_, index) => ({ id: `${params.run_id}-${offset + index}`, text_content: 'text' }));
+    const messages = Array.from({ length }, (_, index) => ({
+      ...{ id: `${params.run_id}-${offset + index}`, text_content: 'text', timestamp: this.#timeOf(offset + index) },
+    }));
     return { messages, total };
   }
 }

@@ -166,13 +166,4 @@ describe('a request', () => {
     await pace.spend(inertSignal);
     expect(pauses).toEqual([59_000]);
   });
-
-  it('waits for the maximum of a minute even if it catches up', async () => {
-    const { pace, pauses, at } = makePace({ maxPerMinute: 2 });
-    await pace.spend(inertSignal, true);
-    at(10_000);
-    await pace.spend(inertSignal);
-    await pace.spend(inertSignal, true);
-    expect(pauses).toEqual([50_000]);
-  });
 });

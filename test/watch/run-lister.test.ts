@@ -124,12 +124,51 @@ describe('new runs', () => {
     const rows = rowsOf(3);
     const { call, calls } = serviceWith(rows);
     const lister = new RunLister('t1', { agent_id: 'a1' });
-    const newest = await lister.newest(call);
-    expect(newest).toEqual({ id: 'r2', createdAt: timeOf(2) });
+    expect(await lister.newest(call)).toEqual({ id: 'r2', createdAt: timeOf(2) });
     expect(calls).toEqual(['list {"limit":1,"offset":0}']);
     rows.push({ id: 'r3', status: 'completed', created_at: timeOf(3) });
-    expect(await idsOf(lister.newerThan(call, newest.createdAt))).toEqual(['r3', 'r2']);
-    expect(calls.at(-1)).toBe(`list ${JSON.stringify({ limit: 100, offset: 0, since: newest.createdAt, agent_id: 'a1' })}`);
+    expect(await idsOf(lister.recent(call, []))).toEqual(['r3', 'r2']);
+    expect(calls.at(-1)).toBe(`list ${JSON.stringify({ limit: 100, offset: 0, since: timeOf(2), agent_id: 'a1' })}`);
+    // The next reading begins with them.
+    expect(await idsOf(lister.recent(call, []))).toEqual(['r3']);
+  });
+
+  it('are read together with known ones', async () => {
+    const rows = rowsOf(150);
+    const { call, calls } = serviceWith(rows);
+    const lister = new RunLister('t1', {});
+    await lister.newest(call);
+    calls.length = 0;
+    const ids = await idsOf(lister.recent(call, watched([rows[120], rows[10], rows[140]] as Row[])));
+    expect([ids.length, ids.at(-1), calls.length]).toEqual([140, 'r10', 2]);
+  });
+
+  it('are read with only the newest of the known ones if these are far apart', async () => {
+    const rows = rowsOf(1_000);
+    const { call, calls } = serviceWith(rows);
+    const lister = new RunLister('t1', {});
+    await lister.newest(call);
+    calls.length = 0;
+    const runs = watched([rows[10], rows[950], rows[990]] as Row[]);
+    expect((await idsOf(lister.recent(call, runs))).at(-1)).toBe('r900');
+    expect((await idsOf(lister.recent(call, runs))).at(-1)).toBe('r950');
+    expect(calls).toHaveLength(2);
+  });
+
+  it('are read completely, however many there are', async () => {
+    const rows = rowsOf(50);
+    const { call } = serviceWith(rows);
+    const lister = new RunLister('t1', {});
+    await lister.newest(call);
+    rows.push(...rowsOf(350).slice(50));
+    const ids = await idsOf(lister.recent(call, watched([rows[0] as Row])));
+    expect(ids).toEqual(
+      expect.arrayContaining(
+        rowsOf(350)
+          .slice(50)
+          .map(({ id }) => id),
+      ),
+    );
   });
 
   it('are all runs of a team that had none', async () => {
@@ -143,14 +182,43 @@ describe('new runs', () => {
 });
 
 describe('the state of runs', () => {
-  it('is read one by one for up to three runs', async () => {
+  it('is read one by one for one run, and for up to three whose times are unknown', async () => {
     const rows = rowsOf(10);
     const { call, calls } = serviceWith(rows);
-    expect(await currentOf(new RunLister('t1', {}), call, watched(rows.slice(0, 3)))).toEqual({
-      ...{ listed: [], read: ['r0', 'r1', 'r2'], lost: [] },
-    });
+    expect(await currentOf(new RunLister('t1', {}), call, watched(rows.slice(0, 1)))).toEqual({ listed: [], read: ['r0'], lost: [] });
     expect(await currentOf(new RunLister('t1', {}), call, unknown(['r4', 'r5', 'r6']))).toMatchObject({ read: ['r4', 'r5', 'r6'] });
     expect(calls.filter((name) => name.startsWith('list'))).toEqual([]);
+  });
+
+  it('is read by status where that takes fewer pages, and one by one for runs that have another status now', async () => {
+    const rows = rowsOf(1_000, 'completed');
+    const indexes = [999, 800, 600, 400, 200, 0];
+    for (const index of indexes) (rows[index] as Row).status = 'waiting';
+    const runs = watched(indexes.map((index) => rows[index] as Row));
+    for (const run of runs) run.state.status = 'waiting';
+    const { call, calls } = serviceWith(rows);
+    const lister = new RunLister('t1', {});
+    // At first, the size of the list between them is unknown.
+    await currentOf(lister, call, runs);
+    calls.length = 0;
+    (rows[400] as Row).status = 'running';
+    expect(await currentOf(lister, call, runs)).toEqual({ listed: ['r999', 'r800', 'r600', 'r200', 'r0'], read: ['r400'], lost: [] });
+    expect(calls).toHaveLength(2);
+    expect(calls[0]).toContain('"status":"waiting"');
+  });
+
+  it('is read from the whole part of the list if many runs have another status now', async () => {
+    const rows = [...rowsOf(150, 'completed'), ...rowsOf(190).slice(150)];
+    const runs = watched([rows[0] as Row, ...rows.slice(150)]);
+    for (const run of runs) run.state.status = 'running';
+    (rows[0] as Row).status = 'running';
+    const { call, calls } = serviceWith(rows);
+    const lister = new RunLister('t1', {});
+    await currentOf(lister, call, runs);
+    calls.length = 0;
+    for (const row of rows.slice(160)) row.status = 'waiting';
+    expect((await currentOf(lister, call, runs)).listed).toHaveLength(41);
+    expect(calls.map((text) => text.includes('"status"'))).toEqual([true, false]);
   });
 
   it('is read from the part of the list between the first and the last of more runs', async () => {

@@ -57,3 +57,20 @@ export class Channel<Item> {
     }
   }
 }
+
+/**
+ * The items of several sequences as they come. All of them are read to their ends, even if one fails.
+ * @throws the first error
+ */
+export async function* merged<Item>(sequences: readonly AsyncIterable<Item>[]): AsyncGenerator<Item, void, undefined> {
+  const channel = new Channel<Item>();
+  const ends = sequences.map(async (sequence) => {
+    for await (const item of sequence) await channel.put(item);
+  });
+  void Promise.allSettled(ends).then((results) => {
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure === undefined) channel.end();
+    else channel.fail(failure.reason);
+  });
+  yield* channel.items();
+}

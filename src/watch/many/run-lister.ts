@@ -1,6 +1,6 @@
 /**
  * Reads the state of many runs with few requests: through the list of runs, which has 100 of them on a page, and one by one only where
- * that takes fewer requests. The list can be filtered by one status at a time, and not by ID.
+ * that takes fewer requests. The list can be filtered by time and by one status, and not by ID.
  */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shrinking } from '../../client/paging.ts';
@@ -17,12 +17,11 @@ export interface RunFilter {
 }
 
 /** The state of a run that was read. */
-export interface Reading {
-  run: Run | RunListItem;
-  request: HumanRequest | null;
-  /** Whether it comes from the list, which some services fill only partly. */
-  isListed: boolean;
-}
+export type Reading = { request: HumanRequest | null } & (
+  | { run: Run; isListed: false }
+  /** It comes from the list, which some services fill only partly. */
+  | { run: RunListItem; isListed: true }
+);
 
 /** A run that cannot be read any more, because it was deleted or the credential may not read it. */
 export interface Lost {
@@ -41,10 +40,14 @@ interface Range {
 
 /** The largest `limit` of listRuns. */
 const pageSize = 100;
-/** Pages to read of runs with one status. */
+/** Pages to read of runs with one status, and of new ones. */
 const maxPages = 10;
-/** Up to this many runs are read one by one. */
+/** Pages to read of known runs together with the new ones. */
+const maxRecentPages = 2;
+/** Up to this many runs whose times are unknown are read one by one. */
 const fewRuns = 3;
+
+const pagesOf = (runs: number): number => Math.ceil(runs / pageSize);
 
 export class RunLister {
   readonly #teamId: string;
@@ -53,6 +56,11 @@ export class RunLister {
   #reads = 0;
   /** Whether the newest runs were searched for runs whose times are unknown. */
   #hasSearched = false;
+  /** When the newest run that was seen was created, and from when on known runs are read together with new ones. */
+  #newestTime = '';
+  #recentTime = '';
+  /** The size of the part of the list between the first and the last of the runs that were read most recently. */
+  #whole: { since: string; until: string; total: number } | undefined;
   /** Reads a page. Once a page was too large for the client, it requests smaller ones. */
   readonly #page = shrinking((limit, offset, call: Call, query: Query<'listRuns'>) =>
     call('listRuns', { params: { teamId: this.#teamId }, query: { ...query, limit, offset } }),
@@ -76,12 +84,32 @@ export class RunLister {
   /** The newest run of the team, from which on runs are new; by the clock of the service. */
   async newest(call: Call): Promise<{ id: string; createdAt: string }> {
     const [run] = (await this.#page(1, 0, call, {})).data;
-    return { id: run?.id ?? '', createdAt: run?.created_at ?? new Date(0).toISOString() };
+    this.#newestTime = run?.created_at ?? new Date(0).toISOString();
+    return { id: run?.id ?? '', createdAt: this.#newestTime };
   }
 
-  /** The matching runs that were created at this time or later, whether they have ended or not. */
-  newerThan(call: Call, since: string): AsyncGenerator<RunListItem, void, undefined> {
-    return this.#list(call, { ...this.#filter, since }, maxPages);
+  /**
+   * The newest runs, whether they have ended or not: those that were created since this or `newest` was called last, and the given runs
+   * as far as they are among the newest 100 to 200.
+   */
+  async *recent(call: Call, runs: readonly WatchedRun[]): AsyncGenerator<RunListItem, void, undefined> {
+    const times = runs.flatMap(({ createdAt }) => (createdAt === undefined || createdAt < this.#recentTime ? [] : [createdAt]));
+    const newestTime = this.#newestTime;
+    const since = times.reduce((first, time) => (time < first ? time : first), newestTime);
+    for (let page = 0, offset = 0; page < maxPages; page += 1) {
+      const { data, total } = await this.#page(pageSize, offset, call, { ...this.#filter, since });
+      for (const run of data) {
+        if (run.created_at !== null && run.created_at > this.#newestTime) this.#newestTime = run.created_at;
+        yield run;
+      }
+      offset += data.length;
+      if (data.length === 0 || offset >= total) return;
+      const lastTime = data.at(-1)?.created_at ?? newestTime;
+      if (pagesOf(total) > maxRecentPages && lastTime <= newestTime) {
+        this.#recentTime = lastTime;
+        return;
+      }
+    }
   }
 
   async *#list(call: Call, query: Query<'listRuns'>, pages: number): AsyncGenerator<RunListItem, void, undefined> {
@@ -108,22 +136,12 @@ export class RunLister {
     maxReads: number,
   ): AsyncGenerator<{ run: WatchedRun; reading: Reading } | Lost, void, undefined> {
     const remaining = new Map(runs.map((run) => [run.id, run]));
-    for (const { query, count, pages } of this.#rangesOf(runs)) {
-      let missing = count;
-      for (let page = 0, offset = 0; page < pages; page += 1) {
-        const { data, total } = await this.#page(pageSize, offset, call, query);
-        for (const item of data) {
-          const run = remaining.get(item.id);
-          if (run === undefined) continue;
-          remaining.delete(item.id);
-          missing -= 1;
-          yield { run, reading: readingOf(item) };
-        }
-        offset += data.length;
-        const pagesLeft = Math.ceil((total - offset) / pageSize);
-        if (data.length === 0 || pagesLeft <= 0 || pagesLeft >= missing) break;
-      }
-    }
+    const whole = this.#wholeOf(runs);
+    const ranges = this.#rangesOf(runs, whole);
+    for (const range of ranges) yield* this.#fromList(call, range, remaining);
+    // Runs that have another status now are missing in the lists by status.
+    if (whole !== undefined && !ranges.includes(whole) && this.#pagesOf(whole) < remaining.size)
+      yield* this.#fromList(call, { ...whole, count: remaining.size }, remaining);
     const leastRecentlyRead = [...remaining.values()].sort((a, b) => a.readAt - b.readAt);
     for (const run of leastRecentlyRead.slice(0, maxReads)) {
       this.#reads += 1;
@@ -132,24 +150,74 @@ export class RunLister {
     }
   }
 
-  /** The parts of the list in which these runs can be found. */
-  #rangesOf(runs: readonly WatchedRun[]): Range[] {
+  async *#fromList(
+    call: Call,
+    { query, count, pages }: Range,
+    remaining: Map<string, WatchedRun>,
+  ): AsyncGenerator<{ run: WatchedRun; reading: Reading }, void, undefined> {
+    let missing = count;
+    for (let page = 0, offset = 0; page < pages; page += 1) {
+      const { data, total } = await this.#page(pageSize, offset, call, query);
+      const { since, until, status } = query;
+      if (since !== undefined && until !== undefined && status === undefined) this.#whole = { since, until, total };
+      for (const item of data) {
+        const run = remaining.get(item.id);
+        if (run === undefined) continue;
+        remaining.delete(item.id);
+        missing -= 1;
+        yield { run, reading: readingOf(item) };
+      }
+      offset += data.length;
+      const pagesLeft = pagesOf(total - offset);
+      if (data.length === 0 || pagesLeft <= 0 || pagesLeft >= missing) return;
+    }
+  }
+
+  /** The part of the list between the first and the last of these runs, whatever their status. */
+  #wholeOf(runs: readonly WatchedRun[]): Range | undefined {
     const { status: _, ...filter } = this.#filter;
-    const times = runs.flatMap(({ createdAt }) => (createdAt === undefined ? [] : [Date.parse(createdAt)])).sort((a, b) => a - b);
+    const range = rangeOf(runs);
+    return range && { ...range, query: { ...filter, ...range.query } };
+  }
+
+  /** The number of its pages, as far as that is known. */
+  #pagesOf({ query, count }: Range): number {
+    const isKnown = query.since === this.#whole?.since && query.until === this.#whole?.until;
+    return pagesOf(isKnown ? Math.max(1, this.#whole?.total ?? 0) : count);
+  }
+
+  /** The parts of the list in which these runs can be found with few requests; none if it takes fewer to read them one by one. */
+  #rangesOf(runs: readonly WatchedRun[], whole: Range | undefined): Range[] {
+    const { status: _, ...filter } = this.#filter;
     const ranges: Range[] = [];
-    if (times.length > fewRuns) {
-      const [since, until] = [times[0], (times.at(-1) as number) + 1].map((time) => new Date(time as number).toISOString());
-      ranges.push({ query: { ...filter, since, until } as Query<'listRuns'>, count: times.length, pages: Number.POSITIVE_INFINITY });
+    if (whole !== undefined) {
+      const statuses = new Set(runs.map(({ state }) => state.status));
+      const byStatus = [...statuses].flatMap((status) => {
+        const range = rangeOf(runs.filter(({ state }) => state.status === status));
+        return range === undefined ? [] : [{ ...range, query: { ...filter, ...range.query, status } as Query<'listRuns'> }];
+      });
+      const pages = byStatus.reduce((sum, { count }) => sum + pagesOf(count), 0);
+      const chosen = statuses.has(null) || this.#pagesOf(whole) <= pages ? [whole] : byStatus;
+      if (Math.min(pages, this.#pagesOf(whole)) < whole.count) ranges.push(...chosen);
     }
     // The times of named runs are unknown at first. Most of them are among the newest runs.
-    const unknown = runs.length - times.length;
+    const unknown = runs.length - (whole?.count ?? 0);
     if (unknown > fewRuns && !this.#hasSearched) ranges.push({ query: filter, count: unknown, pages: maxPages });
     this.#hasSearched = true;
     return ranges;
   }
 }
 
-export const readingOf = (item: RunListItem): Reading => ({ run: item, request: item.pending_human_request, isListed: true });
+/** The part of the list between the first and the last of these runs; undefined if their times are unknown. */
+function rangeOf(runs: readonly WatchedRun[]): Range | undefined {
+  const times = runs.flatMap(({ createdAt }) => (createdAt === undefined ? [] : [Date.parse(createdAt)])).sort((a, b) => a - b);
+  const [first, last] = [times[0], times.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  const [since, until] = [first, last + 1].map((time) => new Date(time).toISOString());
+  return { query: { since, until } as Query<'listRuns'>, count: times.length, pages: Number.POSITIVE_INFINITY };
+}
+
+export const readingOf = (item: RunListItem): Reading => ({ run: item, request: item.pending_human_request ?? null, isListed: true });
 
 /** Reads one run. Failures that concern only this run are returned. @throws other failures */
 export async function readOne(call: Call, run: WatchedRun): Promise<{ run: WatchedRun; reading: Reading } | Lost> {
@@ -162,7 +230,8 @@ export async function readOne(call: Call, run: WatchedRun): Promise<{ run: Watch
   }
 }
 
-const isAboutOneRun = (error: unknown): error is AopsError =>
+/** Whether an error concerns only the run that was read. */
+export const isAboutOneRun = (error: unknown): error is AopsError =>
   error instanceof AopsError &&
   (error.exit === exitCodes.notFound ||
     error.exit === exitCodes.forbidden ||

@@ -1,5 +1,5 @@
 /** One of the runs that are watched together. */
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, steadyTime } from '../../base/clock.ts';
 import type { Run, RunListItem } from '../../interface/types.ts';
 import { type RunPosition, runStart } from '../resume/run-position.ts';
 import { RunState } from '../run-state.ts';
@@ -7,6 +7,8 @@ import { RunPoller } from '../watch-run.ts';
 
 export class WatchedRun {
   readonly id: string;
+  /** When it was found, in steady time. */
+  readonly foundAt: number;
   readonly state: RunState;
   readonly poller: RunPoller;
   /** How far its events were taken. */
@@ -19,20 +21,29 @@ export class WatchedRun {
   isOver = false;
   /** The same once the event that reports it was taken. */
   isReportedOver = false;
-  /** When it was last known to be active, in steady time. */
-  activeAt = Number.NEGATIVE_INFINITY;
   /** Whether an event stream reports its changes. */
   isStreamed = false;
   /** Whether it has messages that were not read because of the limit of requests. */
   hasUnreadMessages = false;
   /** When it was last read by itself, as the number of that read; 0 if it was not. */
   readAt = 0;
-  /** When its messages were last read, as the number of the poll. */
-  messagesReadAt = 0;
+  /** When its messages were last read, and last contained something new, in steady time. */
+  messagesReadAt = Number.NEGATIVE_INFINITY;
+  newsAt = Number.NEGATIVE_INFINITY;
+  /** What its row in the list contained that changes with the run. */
+  listVersion: string | undefined;
+  /** When that last changed, in steady time, and whether the status remained the same. */
+  changedAt = Number.NEGATIVE_INFINITY;
+  hasSameStatus = false;
+  /** Messages that were found although its row in the list had not changed. */
+  surprise: { at: number; listVersion: string | undefined } | undefined;
+  /** When it was last read because the list shows less of it, in steady time. */
+  checkedAt = Number.NEGATIVE_INFINITY;
 
   /** @param start what was reported earlier, and is not reported again */
   constructor(id: string, clock: Clock, listItem?: RunListItem, start: RunPosition = runStart) {
     this.id = id;
+    this.foundAt = steadyTime(clock);
     this.state = new RunState(start);
     this.position = start;
     this.poller = new RunPoller(id, this.state, clock);
