@@ -44,7 +44,7 @@ function copyRun(database, id, runs, changes) {
     )
     .run([runs, runs, id]);
   const tables = database.prepare("select name from sqlite_master where name = 'run_totals'").all([]);
-  if (tables.length > 0) database.exec('update run_totals set runs = (select count(*) from runs)');
+  if (tables.length > 0) database.exec("update run_totals set runs = (select count(*) from runs) where status = 'completed'");
   database.exec('commit');
 }
 
