@@ -62,13 +62,22 @@ export class SandboxStore {
     const home = this.#home(id);
     if (home === undefined) return undefined;
     try {
-      mkdirSync(this.#root, { recursive: true, mode: 0o700 });
-      // Fails if it exists, even as a link.
-      mkdirSync(home, { mode: 0o700 });
+      this.#createHome(home);
       mkdirSync(path.join(home, 'workspace'), { mode: 0o700 });
       return this.#sandbox(id, realpathSync.native(home));
     } catch {
       return undefined;
+    }
+  }
+
+  /** Fails if it exists, even as a link. */
+  #createHome(home: string): void {
+    try {
+      mkdirSync(home, { mode: 0o700 });
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error;
+      mkdirSync(this.#root, { recursive: true, mode: 0o700 });
+      mkdirSync(home, { mode: 0o700 });
     }
   }
 

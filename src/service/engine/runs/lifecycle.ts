@@ -5,11 +5,11 @@ import type { RevisionConfig } from '../../../interface/types.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { requireRoomForRun } from '../../plans/plan-limits.ts';
-import { findAgent } from '../../store/agents/agents.ts';
-import { findBuild, keepProcedure } from '../../store/agents/builds.ts';
+import { findLiveAgent, type LiveAgent } from '../../store/agents/agents.ts';
+import { keepProcedure } from '../../store/agents/builds.ts';
 import type { Queries } from '../../store/database/database.ts';
 import { lockRows } from '../../store/database/row-locks.ts';
-import type { AgentRow, RunRow } from '../../store/database/schema.ts';
+import type { RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
@@ -19,7 +19,7 @@ import { activeRunIds, activeStatuses, changeRun, findRun, insertRun, nextRunNum
 import { findSandbox, insertSandbox, keepSandbox } from '../../store/runs/sandboxes.ts';
 import { type CaseEnd, caseRunEnded } from '../cases/run-end.ts';
 import type { HasClock, HasRuntimes, HasStore, HasWebhooks, HasWorker } from '../engine.ts';
-import { procedureOf } from '../revision/procedure.ts';
+import { type Procedure, procedureOf } from '../revision/procedure.ts';
 import { messageEvents, recordRunEvents, runEvent } from '../webhooks/run-events.ts';
 import { checkWebhookUrl } from '../webhooks/subscriptions.ts';
 import { planEvaluation } from './evaluations.ts';
@@ -56,10 +56,11 @@ export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, st
   // So that the agent is not deleted meanwhile, and the run is the team's next.
   await lockRows(trx, 'teams', [start.teamId]);
   await lockRows(trx, 'agents', [start.agentId]);
-  const agent = await findAgent(trx, start.teamId, start.agentId);
+  const agent = await findLiveAgent(trx, start.teamId, start.agentId);
   if (agent === undefined) throw notFound('agent', start.agentId);
   await requireRoomForRun(trx, start.teamId, engine.clock.now());
-  const { buildId, procedure } = await liveProcedure(engine, trx, agent);
+  const { buildId, procedure } = liveProcedure(engine, agent);
+  await keepProcedure(trx, procedure.hash, procedure.text);
   const now = isoTime(engine.clock.now());
   const sandboxId = await sandboxFor(trx, start, now);
   const number = await nextRunNumber(trx, start.teamId);
@@ -151,14 +152,25 @@ export async function interruptRun(
   return run;
 }
 
-async function liveProcedure(engine: HasRuntimes, trx: Queries, agent: AgentRow) {
-  const build = agent.live_build_id === null ? undefined : await findBuild(trx, agent.team_id, agent.live_build_id);
-  if (build === undefined || build.config === null) {
+interface LiveProcedure {
+  buildId: string;
+  procedure: Procedure;
+}
+
+/** By agent, as long as neither it nor its revision changes: parsing the configuration takes longer than reading it. */
+const liveProcedures = new WeakMap<LiveAgent, LiveProcedure>();
+
+/** Throws 409 `agent_has_no_live_revision`. */
+function liveProcedure(engine: HasRuntimes, agent: LiveAgent): LiveProcedure {
+  const known = liveProcedures.get(agent);
+  if (known !== undefined) return known;
+  const { live_build_id: buildId, config } = agent;
+  if (buildId === null || config === null) {
     throw new ServiceError(409, 'agent_has_no_live_revision', `The agent ${agent.name} has no live revision; create one and promote it.`);
   }
-  const procedure = procedureOf(engine.runtimes, JSON.parse(build.config) as RevisionConfig);
-  await keepProcedure(trx, procedure.hash, procedure.text);
-  return { buildId: build.id, procedure };
+  const live = { buildId, procedure: procedureOf(engine.runtimes, JSON.parse(config) as RevisionConfig) };
+  liveProcedures.set(agent, live);
+  return live;
 }
 
 async function sandboxFor(trx: Queries, start: RunStart, now: string): Promise<string> {

@@ -10,9 +10,9 @@ import type { RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { type ClaimedJob, holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import { executedRun } from '../../store/runs/held-runs.ts';
+import { type ExecutedRun, executedRun } from '../../store/runs/held-runs.ts';
 import { claimRunJob } from '../../store/runs/run-queue.ts';
-import { changeRun, isTerminal, runById } from '../../store/runs/runs.ts';
+import { changeReadRun, isTerminal, runById } from '../../store/runs/runs.ts';
 import { reviveSandbox } from '../../store/runs/sandboxes.ts';
 import type { HasClock, HasLog, HasRepositories, HasRunConcurrency, HasRuntimes, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
 import { defineJob, type JobClaim } from '../jobs/job.ts';
@@ -26,8 +26,8 @@ import { prepareRepository } from './workspace-repository.ts';
 /** The parts of the engine that are needed to execute a run. */
 type DriverEngine = SessionEngine & HasSandboxes & HasRepositories & HasRuntimes;
 
-/** A claimed run whose folder exists already. */
-type RunClaim = ClaimedJob & { readonly sandbox?: Sandbox };
+/** A claimed run. If its folder exists already, it is `running` since the claim. */
+type RunClaim = ClaimedJob & { readonly begun?: { readonly run: ExecutedRun; readonly sandbox: Sandbox } };
 
 /**
  * Takes the next run. It is `running` from then on, because the files of a run that has started can be listed: if its folder cannot
@@ -36,26 +36,29 @@ type RunClaim = ClaimedJob & { readonly sandbox?: Sandbox };
 const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Promise<RunClaim | undefined> => {
   const job = await claimRunJob(trx, kind, claimant);
   if (job === undefined) return undefined;
-  const run = await runById(trx, job.subject_id);
+  const run = await executedRun(trx, job);
   if (run?.status !== 'pending') return job;
   if (run.started_at !== null) await reviveSandbox(trx, run.sandbox_id);
   const sandbox = job.wasInterrupted ? undefined : engine.sandboxes.createNow(run.sandbox_id);
   if (sandbox !== undefined) {
+    const { run: begunRun, shouldWake } = await begin(engine, trx, run);
     // Wakes the worker before the commit, but it is the worker that executes this, and it polls afterwards.
-    if (await begin(engine, trx, run)) engine.worker.wake();
-    return { ...job, sandbox };
+    if (shouldWake) engine.worker.wake();
+    return { ...job, begun: { run: begunRun, sandbox } };
   }
-  await changeRun(trx, run.id, ['pending'], { status: 'starting', updated_at: isoTime(claimant.now) });
+  await changeReadRun(trx, run, { status: 'starting', updated_at: isoTime(claimant.now) });
   return job;
 };
 
-/** Changes the status of a run to `running`. If it returns true, wake the worker after the commit. */
-async function begin(engine: HasClock, trx: Queries, run: RunRow): Promise<boolean> {
+/** Changes the status of a run, which the transaction has read, to `running`. With `shouldWake`, wake the worker after the commit. */
+async function begin<Run extends RunRow>(engine: HasClock, trx: Queries, run: Run): Promise<{ run: Run; shouldWake: boolean }> {
   const now = isoTime(engine.clock.now());
   const changes = { status: 'running' as const, started_at: run.started_at ?? now, updated_at: now };
-  const changedRun = await changeRun(trx, run.id, [run.status], changes);
-  if (run.started_at !== null || changedRun === undefined) return false;
-  return recordRunEvents(engine.clock, trx, changedRun, [runEvent(trx, 'run.started', changedRun)]);
+  const changedRun = await changeReadRun(trx, run, changes);
+  if (changedRun === undefined) throw new Error('the run has changed within the transaction');
+  const isFirst = run.started_at === null;
+  const shouldWake = isFirst && (await recordRunEvents(engine.clock, trx, changedRun, [runEvent(trx, 'run.started', changedRun)]));
+  return { run: changedRun, shouldWake };
 }
 
 /** Advances a run as far as it can go. Throws only errors that are not the run's own failure. */
@@ -89,9 +92,11 @@ function releaseProcesses({ runtimes }: HasRuntimes, runId: string): void {
 
 /** Prepares everything that the runtime needs. Returns undefined if there is nothing to execute. */
 async function openSession(engine: DriverEngine, job: RunClaim, signal: AbortSignal): Promise<RunSession | undefined> {
-  const claimedRun = await executedRun(engine.store, job);
+  const claimedRun = job.begun?.run ?? (await executedRun(engine.store, job));
   // Created before the run is `running`: the files of a run that has started can be listed.
-  const createdSandbox = isExecutable(claimedRun) ? (job.sandbox ?? (await engine.sandboxes.create(claimedRun.sandbox_id))) : undefined;
+  const createdSandbox = isExecutable(claimedRun)
+    ? (job.begun?.sandbox ?? (await engine.sandboxes.create(claimedRun.sandbox_id)))
+    : undefined;
   const isEntered = claimedRun?.status === 'running' && !job.wasInterrupted;
   const interruptions = isEntered ? 0 : await enter(engine, job);
   if (interruptions === undefined) return undefined;
@@ -122,7 +127,7 @@ async function enter(engine: HasStore & HasClock & HasWorker, job: ClaimedJob): 
       await releaseJob(trx, job, { status: run?.status === 'waiting' ? 'parked' : 'done' });
       return undefined;
     }
-    if (run.status === 'pending' || run.status === 'starting') shouldWake = await begin(engine, trx, run);
+    if (run.status === 'pending' || run.status === 'starting') ({ shouldWake } = await begin(engine, trx, run));
     return countInterruptions(trx, job, run);
   });
   if (shouldWake) engine.worker.wake();

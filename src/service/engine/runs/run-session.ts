@@ -25,7 +25,7 @@ import { type ExecutedRun, type HeldRun, heldRun } from '../../store/runs/held-r
 import { turnAnswers } from '../../store/runs/human-requests.ts';
 import { completedSteps, recordStep } from '../../store/runs/journal.ts';
 import { appendMessages, postedTexts } from '../../store/runs/messages.ts';
-import { changeRun } from '../../store/runs/runs.ts';
+import { changeReadRun } from '../../store/runs/runs.ts';
 import { carryOut, caseOfRun } from '../cases/run-actions.ts';
 import { type CaseEnd, caseRunAsked, caseRunEnded } from '../cases/run-end.ts';
 import { runConnections } from '../connections/run-connections.ts';
@@ -89,7 +89,7 @@ export class RunSession implements RunHost {
   readonly #engine: SessionEngine;
   readonly #claim: Claim;
   readonly #row: ExecutedRun;
-  /** The run as the transaction in progress has found it. */
+  /** The run as the transaction in progress, or the last one, has found it. */
   #held: HeldRun;
   #execLevel: RunRow['exec_level'];
   #memory: Map<string, string> | undefined;
@@ -106,7 +106,7 @@ export class RunSession implements RunHost {
     this.#engine = parts.engine;
     this.#claim = parts.claim;
     this.#row = parts.run;
-    this.#held = parts.run;
+    this.#held = { ...parts.run, last_message: null };
     this.#execLevel = parts.run.exec_level;
     this.run = { id: parts.run.id, teamId: parts.run.team_id, number: parts.run.run_number, agentName: parts.run.agent_name };
     this.procedure = parts.procedure;
@@ -284,7 +284,7 @@ export class RunSession implements RunHost {
         const messages = events.flatMap((event) =>
           isScreenshot(event) ? [] : [eventMessage(this.#row, namingPicture(event, pictures), now)],
         );
-        const newMessages = await appendMessages(trx, this.#row.id, messages);
+        const newMessages = await appendMessages(trx, this.#row.id, messages, this.#held.last_message ?? 0);
         const { recordedPictures, duplicates } = await insertExecutions(trx, this.#row, screenshots, pictures, now);
         await removePictures(disk, duplicates);
         const files = recordedPictures.map((file) => fileEvent(this.#row, file));
@@ -317,9 +317,9 @@ export class RunSession implements RunHost {
   }
 
   async #change(trx: Queries, changes: RunChanges): Promise<RunRow> {
-    const run = await changeRun(trx, this.#row.id, [this.#held.status], changes);
+    const run = await changeReadRun(trx, this.#held, changes);
     if (run === undefined) throw new RunLostError();
-    if (changes.status !== undefined) this.#held = { ...this.#held, status: changes.status };
+    this.#held = run;
     return run;
   }
 

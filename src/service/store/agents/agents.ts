@@ -1,5 +1,6 @@
 /** Agents. Deleted agents are kept for the runs that refer to them, but are no longer found. */
 import type { Updateable } from 'kysely';
+import { cachedQuery } from '../database/cached.ts';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
 import type { AgentRow, AgentsTable } from '../database/schema.ts';
@@ -20,6 +21,35 @@ export const findAgent = (db: Queries, teamId: string, id: string): Promise<Agen
 const byId = preparedQuery((db, { teamId, id }: { teamId: string; id: string }) =>
   db.selectFrom('agents').selectAll().where('id', '=', id).where('team_id', '=', teamId).where('deleted_at', 'is', null),
 );
+
+/** An agent and the configuration of its live revision, if it has one. */
+export interface LiveAgent {
+  id: string;
+  name: string;
+  live_build_id: string | null;
+  config: string | null;
+}
+
+/** The maximum length of all cached configurations together, in characters. */
+const maxCached = 4_000_000;
+
+const liveQuery = cachedQuery(
+  ['agents', 'builds'],
+  preparedQuery((db, { teamId, id }: { teamId: string; id: string }) =>
+    db
+      .selectFrom('agents')
+      .leftJoin('builds', 'builds.id', 'agents.live_build_id')
+      .select(['agents.id', 'agents.name', 'agents.live_build_id', 'builds.config'])
+      .where('agents.id', '=', id)
+      .where('agents.team_id', '=', teamId)
+      .where('agents.deleted_at', 'is', null),
+  ),
+  { maxSize: maxCached, sizeOf: ([agent]: readonly LiveAgent[]) => agent?.config?.length ?? 1 },
+);
+
+/** An agent of a team with its live revision, for transactions that start runs. The same object until an agent or a revision changes. */
+export const findLiveAgent = async (trx: Queries, teamId: string, id: string): Promise<LiveAgent | undefined> =>
+  (await liveQuery(trx, { teamId, id }))[0];
 
 /** The agent with this exact name, if the team has one. */
 export const findAgentNamed = (db: Queries, teamId: string, name: string): Promise<AgentRow | undefined> =>

@@ -2,16 +2,23 @@
  * Queries about tables that seldom change, and that many transactions ask: their rows are cached until one of the tables changes.
  * A database that other processes change as well reports no changes here, so nothing is cached.
  */
+import { BoundedCache } from '../../../base/bounded-cache.ts';
 import type { Changes } from './changes.ts';
 import type { Queries } from './database.ts';
 import type { PreparedQuery } from './prepared.ts';
 
-/** How many results of a query are cached. */
+/** How many results of a query are cached, unless their size is limited. */
 const maxResults = 1_000;
 
 interface Results {
   version: number;
-  rows: Map<string, readonly never[]>;
+  rows: BoundedCache<readonly never[]>;
+}
+
+/** The maximum size of all cached results of a query, and the size of one, in the same unit. */
+interface Bounds<Row> {
+  maxSize: number;
+  sizeOf: (rows: readonly Row[]) => number;
 }
 
 /** What counts the changes of a database; undefined if nothing can be cached. */
@@ -21,10 +28,12 @@ export const changesOf = (db: Queries): Changes | undefined => (db.getExecutor()
  * The rows of a query, which callers must not change. Only transactions use the cache: they end no earlier than everything that an
  * earlier one has read is durable.
  * @param tables all tables that the query reads
+ * @param bounds for rows that can be large; by default, 1,000 results are cached
  */
 export function cachedQuery<Values extends object, Row>(
   tables: readonly string[],
   query: PreparedQuery<Values, Row>,
+  bounds: Bounds<Row> = { maxSize: maxResults, sizeOf: () => 1 },
 ): (db: Queries, values: Values) => Promise<readonly Row[]> {
   const caches = new WeakMap<Changes, Results>();
   return async (db, values) => {
@@ -32,9 +41,8 @@ export function cachedQuery<Values extends object, Row>(
     if (changes === undefined) return query.all(db, values);
     const version = changes.versionOf(tables);
     const previous = caches.get(changes);
-    const isCurrent = previous?.version === version && previous.rows.size < maxResults;
-    const results = isCurrent ? previous : { version, rows: new Map<string, readonly never[]>() };
-    caches.set(changes, results);
+    const results = previous?.version === version ? previous : { version, rows: newCache(bounds) };
+    if (results !== previous) caches.set(changes, results);
     const key = JSON.stringify(values);
     const cachedRows = results.rows.get(key);
     if (cachedRows !== undefined) return cachedRows;
@@ -43,3 +51,6 @@ export function cachedQuery<Values extends object, Row>(
     return rows;
   };
 }
+
+const newCache = <Row>({ maxSize, sizeOf }: Bounds<Row>): BoundedCache<readonly never[]> =>
+  new BoundedCache(maxSize, (_, rows) => sizeOf(rows as readonly Row[]));

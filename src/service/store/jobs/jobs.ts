@@ -118,10 +118,13 @@ async function takeFirst(db: Queries, state: { kind: string; status: JobStatus }
 }
 
 /** Claims a job in the state in which it was found; undefined if another worker was faster. */
-export async function takeJob(db: Queries, candidate: ClaimableJob, { owner, now, lease }: Claimant): Promise<ClaimedJob | undefined> {
+export async function takeJob(db: Queries, candidate: JobRow, { owner, now, lease }: Claimant): Promise<ClaimedJob | undefined> {
   const { id, epoch, status } = candidate;
-  const job = await takeQuery.first(db, { id, epoch, status, owner, until: now + lease });
-  return job && { ...job, wasInterrupted: status === 'running' && candidate.owner != null && candidate.owner !== owner };
+  const until = now + lease;
+  // Letting the database return the row takes longer than the change.
+  if ((await takeQuery.change(db, { id, epoch, status, owner, until })) === 0) return undefined;
+  const wasInterrupted = status === 'running' && candidate.owner !== null && candidate.owner !== owner;
+  return { ...candidate, status: 'running', owner, due_at: until, epoch: epoch + 1, attempts: candidate.attempts + 1, wasInterrupted };
 }
 
 /** A claimed job. */
@@ -130,7 +133,6 @@ export type ClaimedJob = JobRow & {
   readonly wasInterrupted: boolean;
 };
 
-type ClaimableJob = Pick<JobRow, 'id' | 'epoch' | 'status'> & Partial<Pick<JobRow, 'owner'>>;
 type TakeValues = Pick<JobRow, 'id' | 'epoch' | 'status'> & { owner: string; until: number };
 
 const takeQuery = preparedQuery((db, { id, epoch, status, owner, until }: TakeValues) =>
@@ -139,14 +141,13 @@ const takeQuery = preparedQuery((db, { id, epoch, status, owner, until }: TakeVa
     .set((set) => ({ status: 'running', owner, due_at: until, epoch: set('epoch', '+', 1), attempts: set('attempts', '+', 1) }))
     .where('id', '=', id)
     .where('status', '=', status)
-    .where('epoch', '=', epoch)
-    .returningAll(),
+    .where('epoch', '=', epoch),
 );
 
 const firstDue = preparedQuery((db, { kind, status, now }: { kind: string; status: JobStatus; now: number }) => {
   const query = db
     .selectFrom('jobs')
-    .select(['id', 'epoch', 'status', 'owner'])
+    .selectAll()
     .where('kind', '=', kind)
     .where('status', '=', status)
     .where('due_at', '<=', now)

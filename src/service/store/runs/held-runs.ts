@@ -1,6 +1,5 @@
 /** Runs as their drivers see them: each query also makes sure that the driver's claim still holds. */
 import type { ExpressionBuilder, SqlBool } from 'kysely';
-import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
 import { isShared, lockRows } from '../database/row-locks.ts';
@@ -8,11 +7,12 @@ import type { Database, RunRow } from '../database/schema.ts';
 import { type Claim, subjectOf } from '../jobs/jobs.ts';
 
 /** What a driver has to know of its run before each write. */
-export interface HeldRun {
-  status: RunStatus;
+export type HeldRun = RunRow & {
   /** Number of the last message that a person sent to the run; null if there is none. */
   last_posted: number | null;
-}
+  /** Number of the last message; null if there is none. */
+  last_message: number | null;
+};
 
 /**
  * The run of a claimed job, or undefined if the claim no longer holds or the run has been removed. In the transaction of a write, this
@@ -30,7 +30,15 @@ const held = preparedQuery((db, claim: Claim) =>
   db
     .selectFrom('jobs')
     .innerJoin('runs', 'runs.id', 'jobs.subject_id')
-    .select((select) => ['runs.status', lastPosted(select).as('last_posted')])
+    .selectAll('runs')
+    .select((select) => [
+      lastPosted(select).as('last_posted'),
+      select
+        .selectFrom('messages')
+        .select((last) => last.fn.max('messages.seq').as('last'))
+        .whereRef('messages.run_id', '=', 'runs.id')
+        .as('last_message'),
+    ])
     .where('jobs.id', '=', claim.id)
     .where('jobs.epoch', '=', claim.epoch)
     .where('jobs.status', '=', 'running'),

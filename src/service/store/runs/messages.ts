@@ -1,43 +1,47 @@
 /** Messages of runs, in the order in which they were written. */
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fittingCount } from '../database/page-bytes.ts';
-import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import { lockRows } from '../database/row-locks.ts';
 import type { MessageRow, NewMessage } from '../database/schema.ts';
+import { asStored } from '../database/stored-values.ts';
 
-/** Appends messages, except those whose event the run's turn already contains. Call it in a transaction. */
-export async function appendMessages(db: Queries, runId: string, messages: NewMessage[]): Promise<MessageRow[]> {
+/**
+ * Appends messages, except those whose event the run's turn already contains. Call it in a transaction.
+ * @param last the number of the run's last message, if the transaction has locked the run and read it
+ */
+export async function appendMessages(db: Queries, runId: string, messages: readonly NewMessage[], last?: number): Promise<MessageRow[]> {
   if (messages.length === 0) return [];
   await lockRows(db, 'runs', [runId]);
-  const seenIds = await seenEvents(db, runId, messages);
-  let seq = await countMessages(db, runId);
-  const rows = messages
-    .filter((message) => message.event_id === null || message.event_id === undefined || !seenIds.has(message.event_id))
-    .map((message) => ({ ...message, seq: ++seq }));
-  if (rows.length === 0) return [];
+  let seq = last ?? (await countMessages(db, runId));
   const appendedRows: MessageRow[] = [];
-  for (const row of rows) appendedRows.push(await insertQuery.only(db, row));
+  for (const message of messages) {
+    const row = { ...message, seq: seq + 1 };
+    if ((await insertQuery.change(db, row)) === 0) continue;
+    seq += 1;
+    appendedRows.push(asStored(row));
+  }
   return appendedRows;
 }
 
-const insertQuery = preparedQuery(
-  (db, row: NewMessage & { seq: number }, values) => db.insertInto('messages').values(columnsOf(row, values)).returningAll(),
-  (row) => namesOf(row).join(),
+const insertQuery = preparedQuery((db, row: MessageRow) =>
+  db
+    .insertInto('messages')
+    .values({
+      run_id: row.run_id,
+      seq: row.seq,
+      id: row.id,
+      turn: row.turn,
+      event_id: row.event_id,
+      type: row.type,
+      role: row.role,
+      text_content: row.text_content,
+      tool_call: row.tool_call,
+      tool_result: row.tool_result,
+      timestamp: row.timestamp,
+    })
+    .onConflict((conflict) => conflict.columns(['run_id', 'turn', 'event_id']).where('event_id', 'is not', null).doNothing()),
 );
-
-async function seenEvents(db: Queries, runId: string, messages: NewMessage[]): Promise<Set<string>> {
-  const ids = messages.flatMap((message) => (typeof message.event_id === 'string' ? [message.event_id] : []));
-  const turn = messages[0]?.turn;
-  if (ids.length === 0 || turn === undefined) return new Set();
-  const rows = await db
-    .selectFrom('messages')
-    .select('event_id')
-    .where('run_id', '=', runId)
-    .where('turn', '=', turn)
-    .where('event_id', 'in', ids)
-    .execute();
-  return new Set(rows.map((row) => row.event_id as string));
-}
 
 /** How many messages a run has. Messages are never deleted, so this is the number of the last one. */
 export async function countMessages(db: Queries, runId: string): Promise<number> {

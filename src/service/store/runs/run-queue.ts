@@ -8,7 +8,7 @@ import { defaultPlan } from '../access/plan.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
 import { isShared, lockRows } from '../database/row-locks.ts';
-import type { Database } from '../database/schema.ts';
+import type { Database, JobRow } from '../database/schema.ts';
 import { type Claimant, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/jobs.ts';
 
 /**
@@ -22,11 +22,11 @@ export async function claimRunJob(db: Queries, kind: string, claimant: Claimant)
   if (abandonedJob !== undefined) return abandonedJob;
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const next = await nextInLine(db, kind, claimant.now);
-    if (next === undefined || !isShared(db)) return next && takeJob(db, { ...next, status: 'queued' }, claimant);
+    if (next === undefined || !isShared(db)) return next && takeJob(db, next, claimant);
     // Read again after the lock: another node may have taken the run, or the last free slot.
-    await lockRows(db, 'teams', [next.lane]);
-    const confirmed = await inLaneOf.first(db, { kind, now: claimant.now, lane: next.lane });
-    const job = confirmed && (await takeJob(db, { ...confirmed, status: 'queued' }, claimant));
+    await lockRows(db, 'teams', [next.lane as string]);
+    const confirmed = await inLaneOf.first(db, { kind, now: claimant.now, lane: next.lane as string });
+    const job = confirmed && (await takeJob(db, confirmed, claimant));
     if (job !== undefined) return job;
   }
   return undefined;
@@ -50,8 +50,7 @@ const executing = preparedQuery((db, { kind, teamId }: { kind: string; teamId: s
 );
 
 /** Reads only the first job of each lane, however many are waiting. Runs that became due at the same moment are sorted by number. */
-const nextInLine = (db: Queries, kind: string, now: number): Promise<{ id: string; epoch: number; lane: string } | undefined> =>
-  inLine.first(db, { kind, now });
+const nextInLine = (db: Queries, kind: string, now: number): Promise<JobRow | undefined> => inLine.first(db, { kind, now });
 
 const inLine = preparedQuery((db, { kind, now }: { kind: string; now: number }) => lanes(db, { kind, now }));
 
@@ -77,7 +76,7 @@ function lanes(db: Queries, { kind, now }: { kind: string; now: number }) {
     .selectFrom('teams')
     .innerJoin('jobs', (join) => join.on((on) => on('jobs.id', '=', first(on as unknown as ExpressionBuilder<Database, 'teams'>))))
     .leftJoin('plans', 'plans.team_id', 'teams.id')
-    .select(['jobs.id', 'jobs.epoch', 'teams.id as lane'])
+    .selectAll('jobs')
     .where((where) =>
       where(
         where

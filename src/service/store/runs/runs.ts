@@ -3,7 +3,7 @@ import type { Updateable } from 'kysely';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
-import { lockRows } from '../database/row-locks.ts';
+import { isShared, lockRows } from '../database/row-locks.ts';
 import type { RunRow, RunsTable } from '../database/schema.ts';
 import { asStored } from '../database/stored-values.ts';
 import { addToTotals, moveInTotals } from './run-totals.ts';
@@ -61,14 +61,15 @@ export const findRun = (db: Queries, teamId: string, id: string): Promise<RunRow
 
 const statusOf = preparedQuery((db, { id }: { id: string }) => db.selectFrom('runs').select('status').where('id', '=', id));
 
+type RunUpdate = Updateable<RunsTable> & { changedId: string; from: RunStatus };
+
+const update = (db: Queries, parameters: RunUpdate, { changedId: _, from: __, ...columns }: RunUpdate) =>
+  db.updateTable('runs').set(columnsOf(parameters, columns)).where('id', '=', parameters.changedId).where('status', '=', parameters.from);
+
+const updateQuery = preparedQuery(update, (values) => namesOf(values).join());
+
 const changeQuery = preparedQuery(
-  (db, parameters: Updateable<RunsTable> & { changedId: string; from: RunStatus }, { changedId: _, from: __, ...columns }) =>
-    db
-      .updateTable('runs')
-      .set(columnsOf(parameters, columns))
-      .where('id', '=', parameters.changedId)
-      .where('status', '=', parameters.from)
-      .returningAll(),
+  (db, parameters: RunUpdate, values) => update(db, parameters, values).returningAll(),
   (values) => namesOf(values).join(),
 );
 
@@ -93,6 +94,23 @@ export async function changeRun(
     await moveInTotals(trx, row, before);
     return row;
   }
+}
+
+/**
+ * Changes a run that was read in the same transaction. Returns the changed run, or undefined if its status is no longer the one that was
+ * read.
+ */
+export async function changeReadRun<Run extends RunRow>(trx: Queries, run: Run, changes: Partial<RunRow>): Promise<Run | undefined> {
+  if (isShared(trx)) {
+    // Others may have changed other columns since.
+    const row = await changeRun(trx, run.id, [run.status], changes);
+    return row && { ...run, ...row };
+  }
+  if ((await updateQuery.change(trx, { ...changes, changedId: run.id, from: run.status })) === 0) return undefined;
+  // Letting the database return the row takes longer than the change.
+  const row: Run = { ...run, ...asStored(changes) };
+  await moveInTotals(trx, row, run.status);
+  return row;
 }
 
 /** The IDs of the agent's runs that have not ended. */

@@ -18,8 +18,8 @@ const kindOf = (sql: string): 'transactions' | 'writes' | 'reads' | undefined =>
 };
 
 it.each([
-  [1, { transactions: 4, writes: 14, reads: 14 }],
-  [5, { transactions: 8, writes: 22, reads: 26 }],
+  [1, { transactions: 3, writes: 14, reads: 9 }],
+  [5, { transactions: 7, writes: 22, reads: 13 }],
 ])('a run of %i steps, from its request to its evaluation', async (steps, expected) => {
   const statements = executedStatements();
   const api = await startApi({ runtimes: [scriptRuntime] });

@@ -40,6 +40,10 @@ export interface OpenTransaction {
   readonly group: Group;
   /** The tables that it has changed; undefined for SQL written by hand. */
   readonly changedTables: Set<string | undefined>;
+  /** Whether it has executed a query. */
+  hasRun: boolean;
+  /** The parts in progress, and whether each has a savepoint. The first part that nothing precedes shares that of the transaction. */
+  readonly parts: boolean[];
 }
 
 /** How often a read is repeated because what it had seen did not reach the disk. */
@@ -92,7 +96,7 @@ export class GroupCommit {
     try {
       const group = this.#join();
       this.#control.savepoint.run([]);
-      return { group, changedTables: new Set() };
+      return { group, changedTables: new Set(), hasRun: false, parts: [] };
     } catch (error) {
       this.#lock.release();
       throw error;
@@ -101,6 +105,7 @@ export class GroupCommit {
 
   /** Runs a query as part of a transaction. */
   run(transaction: OpenTransaction, query: CompiledQuery): QueryResult<never> {
+    transaction.hasRun = true;
     if (kindOf(query.query) !== 'read') transaction.changedTables.add(changedTable(query.query));
     return this.#inGroup(transaction.group, query);
   }
@@ -129,18 +134,20 @@ export class GroupCommit {
   }
 
   /** Begins a part of a transaction that can be taken back alone. The caller ends parts in the reverse order. */
-  beginPart({ group }: OpenTransaction): void {
+  beginPart({ group, hasRun, parts }: OpenTransaction): void {
     if (group.failure !== undefined) throw group.failure;
-    this.#control.savepoint.run([]);
+    if (hasRun) this.#control.savepoint.run([]);
+    parts.push(hasRun);
   }
 
-  endPart({ group }: OpenTransaction): void {
+  endPart({ group, parts }: OpenTransaction): void {
+    const hasSavepoint = parts.pop();
     if (group.failure !== undefined) throw group.failure;
-    this.#control.release.run([]);
+    if (hasSavepoint) this.#control.release.run([]);
   }
 
   rollBackPart(transaction: OpenTransaction): void {
-    this.#takeBack(transaction);
+    this.#takeBack(transaction, transaction.parts.pop());
   }
 
   /** Runs a query that is not part of a transaction. A read that has seen a change which then failed to reach the disk is repeated. */
@@ -219,13 +226,14 @@ export class GroupCommit {
     }
   }
 
-  #takeBack({ group, changedTables }: OpenTransaction): void {
+  /** @param isOver whether nothing will be executed up to the innermost savepoint any more, so that it can be released */
+  #takeBack({ group, changedTables }: OpenTransaction, isOver = true): void {
     // A group that failed has left nothing to take back.
     if (group.failure !== undefined) return;
     // What it has read after its own changes, and cached, is no longer true.
     for (const table of changedTables) this.#changes.count(table);
     this.#control.rollBack.run([]);
-    this.#control.release.run([]);
+    if (isOver) this.#control.release.run([]);
   }
 
   /** The open group. A new one is committed after everything that has arrived by now has been handled. */

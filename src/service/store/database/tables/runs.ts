@@ -1,5 +1,5 @@
 /** Runs, and everything that belongs to them. */
-import type { Generated, Insertable, Selectable } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 import type { RunStatus } from '../../../../interface/types.ts';
 import type { Fixed, Flag } from './columns.ts';
 
@@ -214,7 +214,7 @@ export type SandboxRow = Selectable<SandboxesTable>;
 export type SandboxRepositoryRow = Selectable<SandboxRepositoriesTable>;
 export type RunRow = Selectable<RunsTable>;
 export type MessageRow = Selectable<MessagesTable>;
-export type NewMessage = Omit<Insertable<MessagesTable>, 'seq'>;
+export type NewMessage = Omit<MessageRow, 'seq'>;
 export type HumanRequestRow = Selectable<HumanRequestsTable>;
 export type RunFileRow = Selectable<RunFilesTable>;
 export type ToolExecutionRow = Selectable<ToolExecutionsTable>;

@@ -238,6 +238,31 @@ describe('a unit of work', () => {
     expect(await names()).toEqual(['a', 'b']);
   });
 
+  it('continues after its first transaction was rolled back, and can still be rolled back as a whole', async () => {
+    const { db, names } = await openCounted();
+    const refuseFirst = async (store: typeof db): Promise<void> => {
+      const refusal = store.transaction().execute(async (trx) => {
+        await trx.insertInto('settings').values({ name: 'refused', value: '' }).execute();
+        throw new Error('refused');
+      });
+      await expect(refusal).rejects.toThrow('refused');
+    };
+    await inTransaction(db, 'before');
+    await db.atomically(async ({ store }) => {
+      await refuseFirst(store);
+      await inTransaction(store, 'a');
+      await store.insertInto('settings').values({ name: 'b', value: '' }).execute();
+    });
+    expect(await names()).toEqual(['a', 'b', 'before']);
+    const failure = db.atomically(async ({ store }) => {
+      await refuseFirst(store);
+      await inTransaction(store, 'gone');
+      throw new Error('taken back');
+    });
+    await expect(failure).rejects.toThrow('taken back');
+    expect(await names()).toEqual(['a', 'b', 'before']);
+  });
+
   it('executes overlapping transactions one after the other', async () => {
     const { db, names } = await openCounted();
     await db.atomically(async ({ store }) => {
