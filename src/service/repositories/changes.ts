@@ -8,6 +8,7 @@ import path from 'node:path';
 import { removeTree } from '../../base/remove-tree.ts';
 import { ServiceError } from '../errors.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { configure } from './config.ts';
 import { type Git, type GitOptions, textOf } from './git.ts';
 import { gitFailure } from './problems.ts';
 import { objectFormatOf } from './source.ts';
@@ -84,7 +85,7 @@ async function openReview(git: Git, sandbox: Sandbox, base: string, signal: Abor
       cwd: folder,
       env: {},
     });
-    await call(['config', 'core.bare', 'false']);
+    await configure(gitFolder, { core: { bare: 'false' } });
     // The path is relative to the objects folder, so that it remains valid if the data directory is moved.
     await writeFile(path.join(gitFolder, 'objects', 'info', 'alternates'), '../../../workspace/.git/objects\n');
     await call(['read-tree', base]);

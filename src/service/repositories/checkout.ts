@@ -8,6 +8,7 @@ import path from 'node:path';
 import { removeTree } from '../../base/remove-tree.ts';
 import { ServiceError } from '../errors.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { configure, type GitConfig } from './config.ts';
 import { type Git, type GitResult, textOf } from './git.ts';
 import { type GitEnd, gitFailure } from './problems.ts';
 import { objectFormatOf } from './source.ts';
@@ -83,7 +84,7 @@ export async function checkOut(
     await copyObjects(gitFolder);
     const refs = [`refs/heads/${branch}`, ...(sourceBranch === undefined ? [] : [`refs/remotes/origin/${sourceBranch}`])];
     await call(['update-ref', '--stdin'], refs.map((ref) => `create ${ref} ${commit}\n`).join(''));
-    for (const [name, value] of Object.entries(configOf(branch))) await call(['config', name, value]);
+    await configure(gitFolder, configOf(branch));
     const treeResult = await run(['read-tree', '-m', '-u', '-v', 'HEAD']);
     if (treeResult.code !== 0) throw uploadInTheWay(treeResult) ?? gitFailure(task, treeResult);
     // Only now, because git overwrites ignored files.
@@ -102,12 +103,10 @@ const task = 'checking out the repository';
 /** Next to the workspace, on the same file system. */
 const stagingName = 'checkout';
 
-const configOf = (branch: string): Record<string, string> => ({
-  'core.bare': 'false',
-  'core.logAllRefUpdates': 'true',
+const configOf = (branch: string): GitConfig => ({
+  core: { bare: 'false', logAllRefUpdates: 'true' },
   // The author of the agent's commits, which stay in the workspace.
-  'user.name': 'aops',
-  'user.email': `${branch.replace('/', '-')}@aops.invalid`,
+  user: { name: 'aops', email: `${branch.replace('/', '-')}@aops.invalid` },
 });
 
 async function readUploads(staging: string): Promise<string[] | undefined> {
