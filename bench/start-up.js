@@ -10,7 +10,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -25,19 +25,27 @@ const executable = path.join(path.dirname(launcher), '..', 'build', process.plat
 const hasExecutable = existsSync(executable);
 const hasGh = spawnSync('gh', ['--version'], { stdio: 'ignore' }).status === 0;
 
-/** The cases; the others are compared with the first one. */
+/** The case that the others are compared with, unless they name a `peer`. */
+const floor = 'node -e 0';
+
+/** The cases. `gh api` sends the request of `aops runs list` to the same service. */
 const cases = [
-  { name: 'node -e 0', args: ['-e', '0'] },
+  { name: floor, args: ['-e', '0'] },
   { name: 'aops --version', args: [launcher, '--version'], goal: 1.1 },
   { name: 'aops runs list', args: [launcher, 'runs', 'list'], goal: 2.3 },
   { name: 'aops completion bash', args: [launcher, 'completion', 'bash'], goal: 1.8 },
   ...(hasExecutable
     ? [
-        { name: 'executable --version', program: executable, args: ['--version'] },
-        { name: 'executable runs list', program: executable, args: ['runs', 'list'] },
+        { name: 'executable --version', program: executable, args: ['--version'], ...(hasGh && { peer: 'gh --version', goal: 1 }) },
+        { name: 'executable runs list', program: executable, args: ['runs', 'list'], ...(hasGh && { peer: 'gh api', goal: 1 }) },
       ]
     : []),
-  ...(hasGh ? [{ name: 'gh --version', program: 'gh', args: ['--version'] }] : []),
+  ...(hasGh
+    ? [
+        { name: 'gh --version', program: 'gh', args: ['--version'] },
+        { name: 'gh api', program: 'gh', args: ({ runs, token }) => ['api', runs, '-H', `Authorization: Bearer ${token}`] },
+      ]
+    : []),
 ];
 
 /** Milliseconds from the start of a process to its end, including reading its output. Throws if it fails. */
@@ -76,7 +84,10 @@ async function withService(work) {
     await aops('local', 'up');
     try {
       await prepareRuns(aops, folder);
-      return await work(env);
+      const { url, data_dir, team_id } = JSON.parse(await aops('local', 'status', '--json'));
+      const token = (await readFile(path.join(data_dir, 'token'), 'utf8')).trim();
+      // gh demands a token of its own, and looks for a newer version of itself otherwise.
+      return await work({ ...env, GH_TOKEN: 'unused', GH_NO_UPDATE_NOTIFIER: '1' }, { runs: `${url}/v2/teams/${team_id}/runs`, token });
     } finally {
       await aops('local', 'down');
     }
@@ -95,34 +106,38 @@ async function prepareRuns(aops, folder) {
   if (data.length !== runsPresent) throw new Error(`${data.length} runs are listed instead of ${runsPresent}`);
 }
 
-async function measure(rounds, env) {
+async function measure(rounds, env, service) {
   const times = cases.map(() => []);
   for (let round = -warmUpRounds; round < rounds; round += 1) {
     for (const [index, { program, args }] of cases.entries()) {
-      const milliseconds = await timeRun(program, args, env);
+      const milliseconds = await timeRun(program, typeof args === 'function' ? args(service) : args, env);
       if (round >= 0) times[index].push(milliseconds);
     }
   }
-  const base = median(times[0]);
-  return cases.map(({ name, goal }, index) => {
-    const row = { name, median_ms: median(times[index]), min_ms: Math.min(...times[index]), ratio: median(times[index]) / base };
+  const medians = new Map(cases.map(({ name }, index) => [name, median(times[index])]));
+  return cases.map(({ name, peer = floor, goal }, index) => {
+    const median_ms = medians.get(name);
+    const row = { name, median_ms, min_ms: Math.min(...times[index]), peer, ratio: median_ms / medians.get(peer) };
     return goal === undefined ? row : { ...row, goal, met: row.ratio <= goal };
   });
 }
 
-const cells = ({ name, median_ms, min_ms, ratio, goal }) => [
+const cells = ({ name, median_ms, min_ms, peer, ratio, goal }) => [
   name,
   `${median_ms.toFixed(1)} ms`,
   `${min_ms.toFixed(1)} ms`,
+  peer,
   ...ratioCells(ratio, goal),
 ];
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '25' }, json: { type: 'boolean', default: false } } });
 const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds is a whole number from 1 on.');
-const results = await withService((env) => measure(rounds, env));
+const results = await withService((env, service) => measure(rounds, env, service));
 if (values.json) process.stdout.write(`${JSON.stringify({ rounds, results }, null, 2)}\n`);
 else {
   const size = hasExecutable ? `size of the executable: ${(statSync(executable).size / 2 ** 20).toFixed(0)} MiB\n` : '';
-  process.stdout.write(`${table([['', 'median', 'min', 'ratio', 'goal'], ...results.map(cells)])}\n${size}\n${circumstances(rounds)}\n`);
+  process.stdout.write(
+    `${table([['', 'median', 'min', 'relative to', 'ratio', 'goal'], ...results.map(cells)])}\n${size}\n${circumstances(rounds)}\n`,
+  );
 }
