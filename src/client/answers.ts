@@ -19,6 +19,7 @@ export const requiredMembers: { readonly [Id in OperationId]?: readonly (keyof R
   createSandbox: ['sandbox_id'],
   listSandboxFiles: ['files'],
   uploadSandboxFile: ['path', 'size_bytes'],
+  uploadSandboxArchive: ['files', 'size_bytes'],
   createSandboxUploadUrl: ['upload_url', 'path'],
   listAgentRunSandboxFiles: ['data'],
   listRunSandboxFiles: ['data'],

@@ -146,6 +146,9 @@ function requestBody(row: Operation, body: { required?: unknown }, namedSchemas:
   // If none of its properties is required, the body is optional.
   const required = Array.isArray(body.required) && body.required.length > 0;
   if (row.request === undefined) return { required, content: { 'application/json': { schema: namedSchemas.withReferences(body) } } };
+  // An archive is not a form: it is all of the body.
+  if (row.request !== 'multipart/form-data')
+    return { required: true, content: { [row.request]: { schema: namedSchemas.withReferences(body) } } };
   const { properties = {}, ...rest } = namedSchemas.withReferences(body) as { properties?: Record<string, { type?: string }> };
   // A part without a type is a file: raw bytes, as OpenAPI 3.1 describes them.
   const parts = Object.entries(properties).map(([name, part]) => [

@@ -20,9 +20,9 @@ export interface Operation {
   /** Whether the last parameter takes the rest of the path, including slashes. */
   readonly rest?: true;
   /** Request body other than JSON. */
-  readonly request?: 'multipart/form-data';
+  readonly request?: 'multipart/form-data' | 'application/x-tar';
   /** Media type of a success response other than JSON. */
-  readonly produces?: 'text/html' | 'application/pdf' | 'text/event-stream';
+  readonly produces?: 'text/html' | 'application/pdf' | 'application/x-tar' | 'text/event-stream';
   /** Whether it is an extension of the local service, which other services might not have. */
   readonly extension?: true;
 }

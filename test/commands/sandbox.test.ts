@@ -324,7 +324,7 @@ describe('sandbox pull', () => {
     const pullResult = await service.cli(['sandbox', 'pull', run, 'deep/er/x.txt', '--debug']);
     expect(pullResult).toMatchObject({ code: 0, stdout: 'x.txt\t1\n' });
     expect(await service.read('x.txt')).toBe('x');
-    expect(pullResult.stderr.match(/GET \S*\/sandbox\/files\/content/g)).toHaveLength(1);
+    expect(pullResult.stderr.match(/GET \S*\/sandbox\/files\S*/g)).toEqual([expect.stringContaining('/sandbox/files/archive?')]);
   });
 
   it('overwrites nothing without --force', async () => {

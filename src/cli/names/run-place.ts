@@ -18,6 +18,9 @@ export const readingOperations = [
   'listAgents',
 ] as const;
 
+/** The operations for downloading files. */
+export const pullingOperations = ['getRunSandboxArchive', 'getAgentRunSandboxArchive', ...readingOperations] as const;
+
 export const runPlace = async (context: Context, run: string, agent: string | undefined): Promise<RunPlace> => ({
   runId: await runId(context, run),
   agentId: agent === undefined ? undefined : await agentId(context, agent),

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
+import { openArchive } from '../../client/transfers/pull-archive.ts';
 import { pullTree } from '../../client/transfers/pull-tree.ts';
 import { listRunTree, type RunPlace, readRunFile, type TreeFile, workspace } from '../../client/transfers/run-files.ts';
 import { startTransferProgress } from '../../terminal/transfer-progress.ts';
@@ -31,12 +32,15 @@ export async function pullFiles(
   const progress = startTransferProgress(context.terminal, 'Downloading', context.clock);
   const { state } = progress;
   try {
-    const { base, files } = await listFiles(context, run, path.posix.resolve(workspace, from ?? '.'));
+    const start = path.posix.resolve(workspace, from ?? '.');
+    const archive = await openArchive(client, run, start, signal);
+    const { base, files } = archive ?? (await listFiles(context, run, start));
     state.totalBytes = files.reduce((sum, { size }) => sum + size, 0);
     state.totalFiles = files.length;
     const result = await pullTree(client, {
       run,
       files,
+      ...(archive === undefined ? {} : { received: archive.received }),
       base,
       folder: new LocalFolder(path.resolve(cwd, to)),
       replace: force,

@@ -3,15 +3,12 @@ import { access, constants, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, UsageError } from '../../base/errors.ts';
 import { incomplete } from '../../client/transfers/incomplete.ts';
-import { inParallel } from '../../client/transfers/parallel.ts';
 import { workspace } from '../../client/transfers/run-files.ts';
-import { type LocalUpload, prepareUpload, type UploadedFile } from '../../client/transfers/transfer.ts';
+import type { LocalUpload, UploadedFile } from '../../client/transfers/transfer.ts';
+import { uploadTree } from '../../client/transfers/upload-tree.ts';
 import { startTransferProgress } from '../../terminal/transfer-progress.ts';
 import { fileProblem } from '../input/body.ts';
 import type { Context } from '../kit/context.ts';
-
-/** Number of concurrent uploads; a direct upload takes up to 10 MB of memory. */
-const parallelUploads = 4;
 
 /**
  * The files at the specified paths: a file itself, or a folder with everything in it (links are skipped, with a note). They are
@@ -76,25 +73,24 @@ export async function filesBelow(folder: string, target: string, skippedNames: s
 
 /**
  * Uploads files, several at a time, showing the progress.
- * @throws what `prepareUpload` throws; after the first upload that failed no other is started
+ * @throws what `uploadTree` throws
  */
 export async function uploadFiles(context: Context, sandboxId: string, files: readonly LocalUpload[]): Promise<UploadedFile[]> {
   const client = await context.client();
-  // Keys are reserved in the order of the files, so that the same command sends each file under the same key again.
-  const uploads = files.map((file) => prepareUpload(client, sandboxId, file));
   const progress = startTransferProgress(context.terminal, 'Uploading', context.clock);
   const { state } = progress;
   state.totalFiles = files.length;
   state.totalBytes = files.reduce((sum, { size }) => sum + size, 0);
-  const onBytes = (count: number): void => {
-    state.bytes += count;
-  };
   try {
-    // A dry run shows only the first upload.
-    return await inParallel(uploads, context.flags.dryRun ? 1 : parallelUploads, context.signal, async (upload, signal) => {
-      const file = await upload({ signal, onBytes });
-      state.files += 1;
-      return file;
+    return await uploadTree(client, sandboxId, files, {
+      signal: context.signal,
+      dryRun: context.flags.dryRun === true,
+      onBytes: (count) => {
+        state.bytes += count;
+      },
+      onFiles: (count) => {
+        state.files += count;
+      },
     });
   } catch (error) {
     if (context.signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;

@@ -4,7 +4,9 @@
  */
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
+import { orAborted } from '../../base/abort.ts';
 import { UsageError } from '../../base/errors.ts';
+import { syncFiles } from '../../base/group-sync.ts';
 import { makeFolders } from '../../base/make-folders.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import type { OpenFile } from './disk-file.ts';
@@ -53,6 +55,16 @@ export interface WriteOptions {
   mode?: number;
   /** The real path of a folder on the same disk for the incomplete file; by default the target's folder. */
   workFolder?: string;
+}
+
+/** A complete file without its name. */
+export interface StagedFile {
+  partial: PartialFile;
+  temporaryPath: string;
+  target: string;
+  displayPath: string;
+  /** Whether it takes the place of an existing file. */
+  replaces: boolean;
 }
 
 /** A folder to write into. */
@@ -127,6 +139,51 @@ export class LocalFolder {
       partial?.discard();
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existsAlready(displayPath, true);
       throw writeFailure(error, displayPath);
+    }
+  }
+
+  /**
+   * Writes a file that appears only when `place` is called, without waiting for the disk.
+   * @throws what `write` throws
+   */
+  async stage(name: string, content: Iterable<Uint8Array>, replace: boolean): Promise<StagedFile> {
+    const parts = safeParts(name);
+    const displayPath = this.target(name);
+    let partial: PartialFile | undefined;
+    try {
+      const folder = this.#folder(parts.slice(0, -1));
+      const target = path.join(folder, parts.at(-1) as string);
+      const existing = requireFree(target, replace, displayPath);
+      partial = PartialFile.create(folder, fileMode);
+      for (const chunk of content) await partial.write(chunk);
+      return { partial, temporaryPath: partial.close(existing?.mode), target, displayPath, replaces: existing !== undefined };
+    } catch (error) {
+      partial?.discard();
+      throw writeFailure(error, displayPath);
+    }
+  }
+
+  /**
+   * Gives staged files their names when all of them are on the disk. If that fails, those that have no name yet are removed.
+   * @param onPlaced called after each file
+   * @throws what `write` throws
+   */
+  async place(files: readonly StagedFile[], signal: AbortSignal, onPlaced: () => void): Promise<void> {
+    const remainingFiles = [...files];
+    try {
+      await orAborted(syncFiles(files.map(({ temporaryPath }) => temporaryPath)), signal);
+      for (const { partial, target, displayPath, replaces } of files) {
+        try {
+          partial.place(target, replaces);
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existsAlready(displayPath, true);
+          throw writeFailure(error, displayPath);
+        }
+        remainingFiles.shift();
+        onPlaced();
+      }
+    } finally {
+      for (const { partial } of remainingFiles) partial.discard();
     }
   }
 

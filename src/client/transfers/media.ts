@@ -19,8 +19,12 @@ export function mediaContent<Id extends MediaOperationId>(client: Client, id: Id
   return mediaBody(client, operationRequest(id, input).path, operation(id).produces as string, signal);
 }
 
-/** The same for a path. @param type the media type of the response */
-export function mediaBody(client: Client, path: string, type: string, signal: AbortSignal): Content {
+/**
+ * The same for a path.
+ * @param type the media type of the response
+ * @param once whether an attempt that breaks off is not repeated
+ */
+export function mediaBody(client: Client, path: string, type: string, signal: AbortSignal, { once = false } = {}): Content {
   return async function* (restart) {
     const abandonment = new AbortController();
     const { readable, writable } = new TransformStream<Uint8Array | typeof attemptStart>();
@@ -30,7 +34,7 @@ export function mediaBody(client: Client, path: string, type: string, signal: Ab
     const media = { type, begin: () => void writer.write(attemptStart).catch(ignore), write: (chunk: Uint8Array) => writer.write(chunk) };
     const request = { method: 'GET', path, headers: { accept: type }, mutates: false, attemptMilliseconds, media };
     const download = client
-      .send(request, { signal: AbortSignal.any([signal, abandonment.signal]) })
+      .send(request, { signal: AbortSignal.any([signal, abandonment.signal]), once })
       .then(
         () => writer.close(),
         (error: unknown) => writer.abort(error),

@@ -53,13 +53,27 @@ export class PartialFile {
    * @param signal ends the wait for the disk
    */
   async finish(target: string, replace: boolean, mode: number | undefined, signal: AbortSignal | undefined): Promise<number> {
-    if (mode !== undefined) this.#disk.setMode(mode & 0o777);
     this.#syncDone = this.#disk.sync();
     await (signal ? orAborted(this.#syncDone, signal) : this.#syncDone);
+    this.close(mode);
+    this.place(target, replace);
+    return this.#position;
+  }
+
+  /**
+   * Closes the file, which can then be synced together with others by its path.
+   * @param mode permissions, regardless of the umask
+   */
+  close(mode: number | undefined): string {
+    if (mode !== undefined) this.#disk.setMode(mode & 0o777);
     this.#close();
+    return this.#file;
+  }
+
+  /** Gives the closed file its final name. @param replace as in `finish` */
+  place(target: string, replace: boolean): void {
     if (replace) renameSync(this.#file, target);
     else moveNew(this.#file, target);
-    return this.#position;
   }
 
   /** Removes the file. */

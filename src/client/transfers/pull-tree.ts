@@ -3,14 +3,17 @@ import path from 'node:path';
 import { AopsError } from '../../base/errors.ts';
 import type { Client } from '../client.ts';
 import { incomplete } from './incomplete.ts';
-import { type Content, type LocalFolder, withByteCount } from './local-files.ts';
+import { type Content, type LocalFolder, type StagedFile, withByteCount } from './local-files.ts';
 import { checkNames } from './local-names.ts';
 import { inParallel } from './parallel.ts';
+import type { ReceivedFile } from './pull-archive.ts';
 import { parallelTransfers, type RunPlace, readRunFile, runFileBytes, type TreeFile } from './run-files.ts';
 
 export interface Pull {
   run: RunPlace;
   files: readonly TreeFile[];
+  /** The files as they arrive in an archive; those that are missing from it are requested one by one. */
+  received?: AsyncGenerator<ReceivedFile, void, undefined>;
   /** The folder in the sandbox to which the local names are relative. */
   base: string;
   folder: LocalFolder;
@@ -32,6 +35,10 @@ export interface PulledTreeFile {
 
 const nextStep = 'To get all of them, run the command again with --force, or into a new folder.';
 
+/** How many files are synced together, and how many bytes at most before the last of them. */
+const maxGroupFiles = 1_000;
+const maxGroupBytes = 8 * 1_048_576;
+
 /** How many times a file that changes during the download is requested. */
 const attemptsOfChangingFile = 3;
 
@@ -40,22 +47,81 @@ const attemptsOfChangingFile = 3;
  *   later errors report how many files were written
  */
 export async function pullTree(client: Client, pull: Pull): Promise<PulledTreeFile[]> {
-  const { files, folder, replace, signal, onFile } = pull;
-  const nameOf = (file: TreeFile): string => relativeName(pull.base, file.path);
-  checkNames(files.map(nameOf));
-  for (const file of files) folder.check(nameOf(file), replace);
+  const { files, folder, replace, signal } = pull;
+  const nameOf = (file: Pick<TreeFile, 'path'>): string => relativeName(pull.base, file.path);
   let doneFiles = 0;
+  const onFile = (): void => {
+    doneFiles += 1;
+    pull.onFile?.();
+  };
+  let hasBegun = false;
   try {
-    return await inParallel(files, parallelTransfers, signal, async (file, fileSignal) => {
-      const size = await pullFile(client, pull, file, nameOf(file), fileSignal);
-      doneFiles += 1;
-      onFile?.();
-      return { path: file.path, target: folder.target(nameOf(file)), size };
+    checkNames(files.map(nameOf));
+    for (const file of files) folder.check(nameOf(file), replace);
+    hasBegun = true;
+    const sizes = pull.received === undefined ? new Map<string, number>() : await placeReceived(pull, pull.received, nameOf, onFile);
+    const missingFiles = files.filter((file) => !sizes.has(file.path));
+    await inParallel(missingFiles, parallelTransfers, signal, async (file, fileSignal) => {
+      sizes.set(file.path, await pullFile(client, pull, file, nameOf(file), fileSignal));
+      onFile();
     });
+    return files.map((file) => ({ path: file.path, target: folder.target(nameOf(file)), size: sizes.get(file.path) as number }));
   } catch (error) {
-    if (signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;
+    if (!hasBegun || signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;
     throw incomplete(error, `${doneFiles} of ${files.length} files are in ${folder.path}.`, nextStep);
+  } finally {
+    await pull.received?.return();
   }
+}
+
+/**
+ * Writes the files that arrive, in groups that are synced together while the next group arrives. Returns their sizes by their paths.
+ */
+async function placeReceived(
+  { files, folder, replace, signal, onBytes }: Pull,
+  received: AsyncGenerator<ReceivedFile, void, undefined>,
+  nameOf: (file: Pick<TreeFile, 'path'>) => string,
+  onFile: () => void,
+): Promise<Map<string, number>> {
+  const expectedPaths = new Set(files.map((file) => file.path));
+  const sizes = new Map<string, number>();
+  let group: StagedFile[] = [];
+  let groupBytes = 0;
+  let placing: Promise<void> = Promise.resolve();
+  const placeGroup = async (): Promise<void> => {
+    const complete = group;
+    group = [];
+    groupBytes = 0;
+    try {
+      await placing;
+    } catch (error) {
+      for (const { partial } of complete) partial.discard();
+      throw error;
+    }
+    if (complete.length > 0) placing = folder.place(complete, signal, onFile);
+    // Its failure is thrown by whoever waits for it next.
+    placing.catch(() => undefined);
+  };
+  try {
+    for await (const file of received) {
+      // A file that nobody asked for, or that has arrived before.
+      if (!expectedPaths.delete(file.path)) continue;
+      group.push(await folder.stage(nameOf(file), file.content, replace));
+      sizes.set(file.path, file.size);
+      onBytes?.(file.size);
+      groupBytes += file.size;
+      if (group.length >= maxGroupFiles || groupBytes >= maxGroupBytes) await placeGroup();
+    }
+    await placeGroup();
+    await placing;
+  } catch (error) {
+    // What has arrived need not be sent again. If this fails as well, the first error says why.
+    if (!signal.aborted) await placeGroup().catch(() => undefined);
+    for (const { partial } of group) partial.discard();
+    await placing.catch(() => undefined);
+    throw error;
+  }
+  return sizes;
 }
 
 /** The relative name, unchanged: `..` and other oddities are found by the check of the names. */

@@ -90,7 +90,7 @@ async function readWhole(file: string, buffer: Uint8Array): Promise<void> {
   }
 }
 
-const changedFile = (file: string): UsageError => new UsageError(`${file} changed while it was uploaded.`, 'Run the command again.');
+export const changedFile = (file: string): UsageError => new UsageError(`${file} changed while it was uploaded.`, 'Run the command again.');
 
 async function uploadByUrl(
   client: Client,

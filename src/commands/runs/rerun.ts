@@ -40,6 +40,7 @@ export default defineCommand({
     'listRunSandboxFiles',
     'getRunSandboxFileContent',
     'createSandbox',
+    'uploadSandboxArchive',
     'uploadSandboxFile',
     'createSandboxUploadUrl',
     'startRun',

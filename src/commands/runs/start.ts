@@ -57,6 +57,7 @@ export default defineCommand({
   operations: [
     'listAgents',
     'createSandbox',
+    'uploadSandboxArchive',
     'uploadSandboxFile',
     'createSandboxUploadUrl',
     'startRun',
@@ -65,6 +66,7 @@ export default defineCommand({
     'listRunMessages',
     'respondToHumanRequest',
     'listRunSandboxFiles',
+    'getRunSandboxArchive',
     'getRunSandboxFileContent',
   ],
   mutates: true,

@@ -4,7 +4,7 @@ import { wholeList } from '../../cli/kit/list.ts';
 import { column, listOutput, sizeColumn } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { runArgument } from '../../cli/names/run-names.ts';
-import { agentFlag, readingOperations, runPlace } from '../../cli/names/run-place.ts';
+import { agentFlag, pullingOperations, runPlace } from '../../cli/names/run-place.ts';
 import { type PulledFile, pullFiles } from '../../cli/transfers/pull-files.ts';
 
 export default defineCommand({
@@ -18,7 +18,7 @@ export default defineCommand({
     force: flag('Overwrite existing files'),
     ...agentFlag,
   },
-  operations: readingOperations,
+  operations: pullingOperations,
   examples: [
     { command: 'aops sandbox pull @latest --to out', text: 'Download all files of the newest run' },
     { command: 'aops sandbox pull RUN report.md', text: 'Download a file into the current folder' },

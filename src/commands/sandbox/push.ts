@@ -15,7 +15,7 @@ export default defineCommand({
     sandbox: text('ID', 'The sandbox; all arguments are then files and folders'),
     to: text('DIR', 'Folder in the sandbox (default: /workspace)'),
   },
-  operations: ['uploadSandboxFile', 'createSandboxUploadUrl'],
+  operations: ['uploadSandboxArchive', 'uploadSandboxFile', 'createSandboxUploadUrl'],
   mutates: true,
   examples: [
     { command: 'aops sandbox push SANDBOX invoices.csv', text: 'Upload a file' },

@@ -100,6 +100,16 @@ export const StagedFile = Named('StagedFile', {
 export type StagedFile = Static<typeof StagedFile>;
 
 const path = Type.Object({ path: Type.Optional(Type.String()) });
+const archive = {
+  query: Type.Object({
+    path: Type.Optional(Type.String({ default: '/workspace', description: 'A folder with everything in it, or a file.' })),
+    after: Type.Optional(Type.String({ description: 'The path of the last file that was received: the archive continues after it.' })),
+  }),
+  response: Type.Unknown({
+    description:
+      'A POSIX tar archive. Its first entry, aops-files.json, lists the files that follow: {path, files: [{path, size}]}. The names of entries are paths in the sandbox, and an extended header contains the SHA-256 of each file (AOPS.sha256, in hex). Files that are larger than 10 MB, or can no longer be read, are listed but left out.',
+  }),
+} as const;
 const FileListing = Named('SandboxFileListing', {
   data: Type.Object({ sandboxStatus: SandboxStatus, path: Type.String(), entries: Type.Array(SandboxFileEntry) }),
 });
@@ -116,6 +126,13 @@ export const sandboxSchemas = {
     body: Type.Object({ file: Type.Unknown({ description: 'The file, as a multipart part' }), path: Type.String({ minLength: 1 }) }),
     response: Type.Object({ path: Type.String(), size_bytes: Type.Integer({ minimum: 0 }) }),
   },
+  uploadSandboxArchive: {
+    body: Type.Unknown({
+      description:
+        'A POSIX tar archive of up to 16 MiB with at most 10,000 files of up to 10 MB. Names are paths in the sandbox; folders are skipped. The SHA-256 of a file (AOPS.sha256 in an extended header, in hex) is verified. If the archive is invalid, none of its files is written.',
+    }),
+    response: Type.Object({ files: Type.Integer({ minimum: 0 }), size_bytes: Type.Integer({ minimum: 0 }) }),
+  },
   createSandboxUploadUrl: {
     body: Type.Object({ path: Type.String({ minLength: 1 }) }),
     response: Type.Object({
@@ -128,6 +145,8 @@ export const sandboxSchemas = {
   listRunSandboxFiles: { query: path, response: FileListing },
   getAgentRunSandboxFileContent: { query: path, response: FileContent },
   getRunSandboxFileContent: { query: path, response: FileContent },
+  getAgentRunSandboxArchive: archive,
+  getRunSandboxArchive: archive,
   getRunChanges: { response: Type.Object({ data: RunChanges }) },
   getRunScreenshotTimeline: { response: Timeline },
   getAgentRunScreenshotTimeline: { response: Timeline },

@@ -14,8 +14,7 @@ import { listToolExecutions } from '../store/runs/tool-executions.ts';
 import { runRepositoryRoutes } from './run-repository.ts';
 import { requireRun } from './shared/lookups.ts';
 import { content, listing } from './shared/run-sandbox.ts';
-
-const fileLimit = 10 * 1024 * 1024;
+import { maxFileBytes, packedFiles, unpackArchive } from './shared/sandbox-archive.ts';
 
 export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
   async createSandbox(context) {
@@ -35,8 +34,13 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
         details: [{ path: 'file', message: 'must be a file part' }],
       });
     }
-    const file = await sandbox.write(body.path, body.file, { limit: fileLimit });
+    const file = await sandbox.write(body.path, body.file, { limit: maxFileBytes });
     return { path: file.path, size_bytes: file.size };
+  },
+
+  async uploadSandboxArchive(context, { params, body }) {
+    const sandbox = await requireSandbox(context, params.sandbox_id);
+    return unpackArchive(sandbox, body as ReceivedFile);
   },
 
   async createSandboxUploadUrl(context, { params, body }) {
@@ -54,6 +58,9 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
   getAgentRunSandboxFileContent: async (context, { params, query }) =>
     content(context, await requireRun(context, params.run_id, params.agent_id), query.path),
   getRunSandboxFileContent: async (context, { params, query }) => content(context, await requireRun(context, params.run_id), query.path),
+  getAgentRunSandboxArchive: async (context, { params, query }) =>
+    packedFiles(context, await requireRun(context, params.run_id, params.agent_id), query),
+  getRunSandboxArchive: async (context, { params, query }) => packedFiles(context, await requireRun(context, params.run_id), query),
   getRunScreenshotTimeline: async (context, { params }) => timeline(context, await requireRun(context, params.run_id)),
   getAgentRunScreenshotTimeline: async (context, { params }) =>
     timeline(context, await requireRun(context, params.run_id, params.agent_id)),

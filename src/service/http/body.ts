@@ -7,6 +7,8 @@ import { ServiceError } from '../errors.ts';
 export const jsonLimit = 1024 * 1024;
 /** A file of 10 MB, plus the overhead of multipart. */
 export const uploadLimit = 10 * 1024 * 1024 + 64 * 1024;
+/** An archive of many files. */
+export const archiveLimit = 16 * 1024 * 1024;
 /** How much of an unwanted body is read and discarded: a client that is still writing does not read the answer. */
 const drainLimit = 64 * 1024 * 1024;
 const maxDepth = 64;

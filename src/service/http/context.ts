@@ -37,7 +37,7 @@ export class Reply<T> {
   }
 }
 
-/** An answer that is not JSON, such as a page or a file, with its headers. */
+/** An answer that is not JSON, such as a page or a file, with its headers. Bytes may be a stream. */
 export class MediaReply<T> extends Reply<T> {
   constructor(body: T, headers: Record<string, string>) {
     super(200, body, headers);

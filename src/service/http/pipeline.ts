@@ -21,7 +21,7 @@ import type { Lifetime } from './lifetime.ts';
 import { callOperation, operationCaller } from './operation-call.ts';
 import { requireSoundHeaders } from './origin.ts';
 import { isOfSameUser } from './peer-user.ts';
-import { type ReceivedBody, receiveBytes, receiveForm } from './received-body.ts';
+import { type ReceivedBody, receiveBytes, receiveFile, receiveForm } from './received-body.ts';
 import { challengeWithMetadata } from './resource-metadata.ts';
 import { type Match, pathSegments, routeNotFound } from './router.ts';
 import { isFromThisMachine } from './this-machine.ts';
@@ -124,7 +124,9 @@ async function receive(
   const requestLine = { method, segments, search, contentType: request.headers['content-type'] };
   const milliseconds = limits.bodyMilliseconds;
   if (target.request === undefined) return receiveBytes(request, requestLine, { isEmpty: target.method === 'GET', milliseconds });
-  return receiveForm(request, requestLine, { milliseconds, openDisk: () => engine.sandboxes.openAnonymousFile() });
+  const openDisk = (): ReturnType<typeof engine.sandboxes.openAnonymousFile> => engine.sandboxes.openAnonymousFile();
+  if (target.request === 'multipart/form-data') return receiveForm(request, requestLine, { milliseconds, openDisk });
+  return receiveFile(request, requestLine, { type: target.request, milliseconds, openDisk });
 }
 
 async function answerTo(
@@ -140,7 +142,7 @@ async function answerTo(
     const context: RequestContext = { engine, signer, ...caller, requestId, baseUrl: exchange.baseUrl, lifetime: exchange.lifetime };
     try {
       const raw = parts.api.rawHandlerOf(match.id);
-      if (raw === undefined) return await callHandler(parts.api, context, match, exchange.search, body);
+      if (raw === undefined) return await callHandler(parts.api, context, match, exchange, body);
       const { headers } = request;
       return await raw(context, {
         method: exchange.method,
@@ -167,20 +169,22 @@ async function callHandler(
   api: ServiceApi,
   context: RequestContext,
   match: Match,
-  search: URLSearchParams,
+  { method, search }: Exchange,
   receivedBody: ReceivedBody,
 ): Promise<Answer> {
   const body = schemasOf(match.id).body === undefined ? undefined : receivedBody.value();
   const reply = await callOperation(api, context, match, search, body);
-  return reply instanceof MediaReply ? mediaAnswer(reply) : jsonAnswer(reply.status, reply.body, reply.headers);
+  return reply instanceof MediaReply ? mediaAnswer(reply, method) : jsonAnswer(reply.status, reply.body, reply.headers);
 }
 
-/** Text is written with its length; for bytes the headers contain it. */
-const mediaAnswer = ({ status, headers, body }: MediaReply<unknown>): Answer => ({
-  status,
-  headers,
-  body: typeof body === 'string' ? body : Readable.from([body]),
-});
+/** Text is written with its length; for bytes the headers contain it, if it is known. */
+function mediaAnswer({ status, headers, body }: MediaReply<unknown>, method: string): Answer {
+  if (!(body instanceof Readable)) return { status, headers, body: typeof body === 'string' ? body : Readable.from([body]) };
+  if (method !== 'HEAD') return { status, headers, body };
+  // Nothing of it has been read, so nothing is open.
+  body.destroy();
+  return { status, headers, body: '' };
+}
 
 function readRequestLine(request: IncomingMessage, base: Pick<Exchange, 'requestId' | 'baseUrl' | 'lifetime'>): Exchange {
   // In requests to a proxy, the target starts with the origin.

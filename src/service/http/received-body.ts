@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../errors.ts';
-import { bodyChunks, jsonLimit, parseJson, readBody, uploadLimit } from './body.ts';
+import { archiveLimit, bodyChunks, contentEssence, jsonLimit, parseJson, readBody, uploadLimit } from './body.ts';
 import { type FingerprintedRequest, fingerprint, startFingerprint } from './idempotency/idempotency-request.ts';
 import { MultipartReader, type PartContent, type PartHead } from './multipart.ts';
 import { ReceivedFile } from './received-file.ts';
@@ -81,6 +81,38 @@ export async function receiveForm(
     },
     fingerprint: () => digest,
     close: () => form.close(),
+  };
+}
+
+/**
+ * A body that is one file of a media type other than JSON. Its value is a `ReceivedFile`. Throws 413 `body_too_large`,
+ * 408 `request_timeout`.
+ */
+export async function receiveFile(
+  request: IncomingMessage,
+  requestLine: FingerprintedRequest,
+  options: { type: string; milliseconds: number; openDisk: () => Promise<FileHandle> },
+): Promise<ReceivedBody> {
+  const print = startFingerprint(requestLine);
+  const file = new ReceivedFile(options.openDisk);
+  try {
+    for await (const chunk of bodyChunks(request, archiveLimit, options.milliseconds)) {
+      print.update(chunk);
+      await file.add(chunk);
+    }
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  const digest = print.digest('hex');
+  return {
+    bytes: noBytes,
+    value() {
+      if (contentEssence(request.headers['content-type']) === options.type) return file;
+      throw new ServiceError(400, 'invalid_request', `The body must have the header "Content-Type: ${options.type}".`);
+    },
+    fingerprint: () => digest,
+    close: () => file.close(),
   };
 }
 

@@ -2,7 +2,7 @@
  * Resolves a path from a caller to a location on disk inside the sandbox. Names are checked first, then every component is
  * examined without following links; a link is allowed only if its target is inside as well.
  */
-import type { Stats } from 'node:fs';
+import { constants, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { ServiceError } from '../errors.ts';
@@ -12,6 +12,9 @@ export const workspace = '/workspace';
 
 const maxNameBytes = 255;
 const maxPathBytes = 2_048;
+
+/** For reading a file. O_NONBLOCK: if a named pipe has replaced the file, opening must not wait for a writer. */
+export const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** A location inside the sandbox. `stats` is undefined when it does not exist yet. */
 export interface Place {
@@ -53,9 +56,9 @@ export const publicPath = (names: readonly string[]): string => [workspace, ...n
 
 /**
  * Looks up a path below `root`, which must be a real path. The path itself does not have to exist (`stats` is then undefined);
- * a missing directory on the way is `file_not_found`, or is created with `createParents`.
+ * a missing directory on the way is `file_not_found`, or is created with `createParents`, and with `createAll` also the last one.
  */
-export async function locate(root: string, input: string, options: { createParents?: boolean } = {}): Promise<Place> {
+export async function locate(root: string, input: string, options: { createParents?: boolean; createAll?: boolean } = {}): Promise<Place> {
   const names = namesOf(input);
   const displayPath = publicPath(names);
   let place: Place = { displayPath, realPath: root, stats: await statsOf(root) };
@@ -64,8 +67,8 @@ export async function locate(root: string, input: string, options: { createParen
     if (!place.stats?.isDirectory()) throw notADirectory(publicPath(names.slice(0, index)));
     place = await step(root, { input, displayPath, realPath: path.join(place.realPath, name) });
     const isLast = index === names.length - 1;
-    if (place.stats === undefined && !isLast) {
-      if (!options.createParents) throw fileNotFound(displayPath);
+    if (place.stats === undefined && (!isLast || options.createAll)) {
+      if (!options.createParents && !options.createAll) throw fileNotFound(displayPath);
       await makeDirectory(place.realPath);
       // Checked again: something else might have been created there in the meantime.
       place = await step(root, { input, displayPath, realPath: place.realPath });
@@ -74,13 +77,43 @@ export async function locate(root: string, input: string, options: { createParen
   return place;
 }
 
+/** Looks up a name in a directory that was located. */
+export async function locateIn(root: string, directory: Place, name: string): Promise<Place> {
+  if (!directory.stats?.isDirectory()) throw notADirectory(directory.displayPath);
+  const displayPath = `${directory.displayPath}/${name}`;
+  return step(root, { input: displayPath, displayPath, realPath: path.join(directory.realPath, name) });
+}
+
 /**
  * Throws `invalid_path` unless `realPath` is still inside `root` without a link on the way, as it was when it was located.
  * Narrows the window in which a command in the sandbox can replace a directory with a link.
  */
 export async function confirm(root: string, realPath: string, displayPath: string): Promise<void> {
-  const now = await realpath(realPath).catch(() => undefined);
+  requireUnchanged(root, realPath, displayPath, await realpath(realPath).catch(() => undefined));
+}
+
+/** The same without giving anything else a chance to run, so that what follows immediately is as close to it as possible. */
+export function confirmNow(root: string, realPath: string, displayPath: string): void {
+  let now: string | undefined;
+  try {
+    now = realpathSync.native(realPath);
+  } catch {
+    // It was removed.
+  }
+  requireUnchanged(root, realPath, displayPath, now);
+}
+
+function requireUnchanged(root: string, realPath: string, displayPath: string, now: string | undefined): void {
   if (now !== realPath || !isInside(root, now)) throw invalidPath(displayPath, 'it changed while it was being used.');
+}
+
+/** Whether an open file is inside `root`; undefined on systems that do not report where an open file is. */
+export function isOpenInside(root: string, descriptor: number): boolean | undefined {
+  try {
+    return isInside(root, readlinkSync(`/proc/self/fd/${descriptor}`));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Throws `invalid_path` unless the open file is inside `root`: a directory might have been replaced with a link before it was opened. */

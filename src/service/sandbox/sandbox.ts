@@ -3,15 +3,16 @@
  * directory; how far commands are confined depends on their launcher (see launch.ts).
  */
 
-import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { hostTrouble } from '../host-trouble.ts';
 import { directoryEntry, fileEntry, readStart, type SandboxEntry } from './entry.ts';
 import { type ExecOptions, type ExecResult, execute } from './exec.ts';
-import { confirm, confirmOpen, fileNotFound, hasCode, locate, notADirectory, notAFile, type Place } from './paths.ts';
+import { confirm, confirmOpen, fileNotFound, hasCode, locate, notADirectory, notAFile, openFlags, type Place } from './paths.ts';
+import { type FileTree, walkFiles } from './walk.ts';
 import { type ComingBytes, writeFile } from './write.ts';
+import { type NewFile, writeFiles } from './write-files.ts';
 
 /** The number of files that a listing reads at the same time. */
 const listingBatch = 16;
@@ -58,7 +59,7 @@ export class Sandbox {
   async stat(input: string): Promise<SandboxEntry> {
     const place = await this.#requireExisting(input);
     if (place.stats?.isDirectory()) return directoryEntry(place);
-    const handle = await this.#openFile(place);
+    const handle = await this.openPlace(place);
     try {
       return await fileEntry(place.displayPath, handle);
     } finally {
@@ -69,7 +70,7 @@ export class Sandbox {
   /** The first `limit` bytes of a file. */
   async read(input: string, limit: number): Promise<{ entry: SandboxEntry; bytes: Buffer; truncated: boolean }> {
     const place = await this.#requireExisting(input);
-    const handle = await this.#openFile(place);
+    const handle = await this.openPlace(place);
     try {
       const entry = await fileEntry(place.displayPath, handle);
       const bytes = await readStart(handle, Math.min(limit, entry.size));
@@ -84,7 +85,7 @@ export class Sandbox {
    * limited to the file; a range beyond its end gives an empty stream. `size` is that of the whole file. Read or destroy the stream.
    */
   async openRead(input: string, range?: { start: number; end: number }): Promise<{ stream: Readable; size: number; modifiedAt: Date }> {
-    const handle = await this.#openFile(await this.#requireExisting(input));
+    const handle = await this.openPlace(await this.#requireExisting(input));
     try {
       const { size, mtime } = await handle.stat();
       const start = range?.start ?? 0;
@@ -103,6 +104,16 @@ export class Sandbox {
   async write(input: string, data: Uint8Array | ComingBytes, options: { limit?: number } = {}): Promise<{ path: string; size: number }> {
     const directories = { root: this.directory, staging: path.join(this.#home, 'staging'), process: this.#process };
     return await writeFile(directories, input, data, options.limit);
+  }
+
+  /** Writes many files as `write` does, and syncs them together. All are looked up before the first appears. */
+  async writeAll(files: AsyncIterable<NewFile>): Promise<void> {
+    await writeFiles({ root: this.directory, staging: path.join(this.#home, 'staging'), process: this.#process }, files);
+  }
+
+  /** All files below a directory, or the file at the path. @param isHidden whether to leave out a path */
+  async walk(input: string, isHidden: (displayPath: string) => boolean = () => false): Promise<FileTree> {
+    return await walkFiles(this.directory, input, isHidden);
   }
 
   /** A folder next to the workspace that callers do not see; created if missing. `name` is a plain word. */
@@ -143,7 +154,7 @@ export class Sandbox {
     };
     if (place.stats?.isDirectory()) return directoryEntry(place);
     // Removed, replaced, or unreadable since the directory was read: not part of the listing.
-    const handle = await this.#openFile(place).catch(unlessTrouble);
+    const handle = await this.openPlace(place).catch(unlessTrouble);
     try {
       return handle && (await fileEntry(place.displayPath, handle));
     } finally {
@@ -152,10 +163,9 @@ export class Sandbox {
   }
 
   /** Opens a located file for reading and verifies that the open file is inside the sandbox. */
-  async #openFile(place: Place): Promise<FileHandle> {
+  async openPlace(place: Place): Promise<FileHandle> {
     if (!place.stats?.isFile()) throw notAFile(place.displayPath);
-    // O_NONBLOCK: if a named pipe has replaced the file, opening must not wait for a writer.
-    const handle = await open(place.realPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
+    const handle = await open(place.realPath, openFlags).catch((error: unknown) => {
       if (hasCode(error, 'ENOENT')) throw fileNotFound(place.displayPath);
       if (hasCode(error, 'ELOOP', 'ENXIO')) throw notAFile(place.displayPath);
       throw error;

@@ -41,9 +41,7 @@ export async function writeFile(
     const parent = path.dirname(target.realPath);
     await confirm(root, parent, target.displayPath);
     await rename(stagedPath, target.realPath).catch((error: unknown) => {
-      if (hasCode(error, 'EISDIR')) throw notAFile(target.displayPath);
-      if (hasCode(error, 'ENOTDIR')) throw notADirectory(path.posix.dirname(target.displayPath));
-      throw error;
+      throw renameFailure(error, target);
     });
     return { path: target.displayPath, size };
   } catch (error) {
@@ -52,7 +50,15 @@ export async function writeFile(
   }
 }
 
-function writable(place: Place, input: string): Place {
+/** Why a new file could not be moved to its place. */
+export function renameFailure(error: unknown, { displayPath }: Place): unknown {
+  if (hasCode(error, 'EISDIR')) return notAFile(displayPath);
+  if (hasCode(error, 'ENOTDIR')) return notADirectory(path.posix.dirname(displayPath));
+  return error;
+}
+
+/** The place, if a file can be written there. @throws ServiceError `invalid_path`, `not_a_file` */
+export function writable(place: Place, input: string): Place {
   if (input.endsWith('/')) throw invalidPath(input, 'it ends with /, so it is a directory.');
   if (place.stats !== undefined && !place.stats.isFile()) throw notAFile(place.displayPath);
   return place;
@@ -70,5 +76,5 @@ async function fill(handle: FileHandle, data: Uint8Array | AsyncIterable<Uint8Ar
   return size;
 }
 
-const tooLarge = (limit: number): ServiceError =>
+export const tooLarge = (limit: number): ServiceError =>
   new ServiceError(413, 'file_too_large', `The file is larger than the allowed ${limit} bytes.`);

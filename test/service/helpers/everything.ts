@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { type OperationId, operation, operationGroups, operationIds } from '../../../src/interface/operations.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
+import { tarOf } from '../../support/tar.ts';
 import { ManualClock } from './clock.ts';
 import { type Behaviour, testRuntime } from './runtime.ts';
 import { type Answer, type Api, type CallInput, config, startApi, type TestOptions } from './service.ts';
@@ -142,6 +143,7 @@ const bodies = (ownedIds: OwnedIds): Partial<Record<OperationId, unknown>> => ({
   updateRevision: { revision_name: 'mine' },
   promoteRevision: {},
   uploadSandboxFile: form(),
+  uploadSandboxArchive: tarOf({ x: 'mine' }),
   createSandboxUploadUrl: { path: 'x' },
   startRun: { agent_id: ownedIds.agent_id },
   postRunMessage: { message: 'mine' },

@@ -38,8 +38,9 @@ export async function sendable(
 ): Promise<(key: string | undefined, other?: Other) => Promise<Answer>> {
   const { body, query } = requestFor(id, of);
   const form = body instanceof FormData ? new Response(body) : undefined;
-  const type = form?.headers.get('content-type') ?? 'application/json';
-  const bytes = form === undefined ? JSON.stringify(body) : Buffer.from(await form.arrayBuffer());
+  const type = form?.headers.get('content-type') ?? (Buffer.isBuffer(body) ? 'application/x-tar' : 'application/json');
+  const plainBody = Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const bytes = form === undefined ? plainBody : Buffer.from(await form.arrayBuffer());
   return (key, { more = '', search = {}, ids = {}, contentType = type } = {}) => {
     const parameters = new URLSearchParams({ ...(query as Record<string, string>), ...search }).toString();
     return api.send(operation(id).method, `${pathOf(id, { ...of, ...ids })}${parameters === '' ? '' : `?${parameters}`}`, {

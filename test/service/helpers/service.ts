@@ -188,6 +188,7 @@ async function readBeginning(body: AsyncIterable<Buffer>): Promise<string> {
 
 async function encodeBody(body: unknown): Promise<{ type?: string; bytes?: Buffer }> {
   if (body === undefined) return {};
+  if (Buffer.isBuffer(body)) return { type: 'application/x-tar', bytes: body };
   if (!(body instanceof FormData)) return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) };
   const form = new globalThis.Response(body);
   return { type: form.headers.get('content-type') ?? '', bytes: Buffer.from(await form.arrayBuffer()) };

@@ -138,7 +138,8 @@ describe('the body of every operation that has one', () => {
     await forEachItem(readOperations, async (id) => {
       const answer = await api.call(id, requestFor(id, ownedIds));
       expect(answer.status, `${id} ${answer.text}`).toBeLessThan(500);
-      expect(answer.text.includes('\u0000'), id).toBe(false);
+      // An archive is padded with it.
+      if (operation(id).produces !== 'application/x-tar') expect(answer.text.includes('\u0000'), id).toBe(false);
     });
   });
 });

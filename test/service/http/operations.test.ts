@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { tarOf } from '../../support/tar.ts';
 import { covers } from '../helpers/coverage.ts';
 import type { Behaviour } from '../helpers/runtime.ts';
 import { type Api, config } from '../helpers/service.ts';
@@ -365,6 +366,17 @@ describe('messages', () => {
 });
 
 describe('a staged sandbox', () => {
+  it('transfers several files of a sandbox as an archive', async () => {
+    const service = await api();
+    const { sandbox_id } = await service.ok('createSandbox');
+    const body = tarOf({ 'in/a.txt': 'a', 'in/b.txt': 'bc' });
+    expect(await service.ok('uploadSandboxArchive', { params: { sandbox_id }, body })).toEqual({ files: 2, size_bytes: 3 });
+    const agent_id = await service.agent();
+    const { run } = await service.ok('startRun', { body: { agent_id, sandbox_id } });
+    await service.ok('getRunSandboxArchive', { params: { run_id: run.id } });
+    await service.ok('getAgentRunSandboxArchive', { params: { agent_id, run_id: run.id } });
+  });
+
   it('accepts files in both ways, and makes them available to a run', async () => {
     const service = await api();
     const { sandbox_id } = await service.ok('createSandbox');

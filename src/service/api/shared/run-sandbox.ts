@@ -28,9 +28,8 @@ export async function listing(
   const sandboxPath = publicPath(namesOf(path));
   const entries = await inSandbox(context, run, async (sandbox) => {
     const found = await sandbox.list(path);
-    // The repository itself is not a file of the run. It can be listed by its name.
-    const isHidden = sandboxPath === workspace && (await findRepository(context.engine.store, run.sandbox_id)) !== undefined;
-    return isHidden ? found.filter(({ name }) => name !== '.git') : found;
+    const isHidden = sandboxPath === workspace ? await hiddenFiles(context, run) : () => false;
+    return found.filter((entry) => !isHidden(entry.path));
   });
   if ('message' in entries) return { data: { sandboxStatus: entries.sandboxStatus, path: sandboxPath, entries: [] } };
   return { data: { sandboxStatus: entries.sandboxStatus, path: sandboxPath, entries: entries.value.map(fileEntry) } };
@@ -62,8 +61,14 @@ export async function content(context: RequestContext, run: RunRow, path: string
   };
 }
 
+/** Which paths a listing of the workspace leaves out: the repository itself is not a file of the run. It can be listed by its name. */
+export async function hiddenFiles({ engine }: RequestContext, run: RunRow): Promise<(path: string) => boolean> {
+  const hasRepository = (await findRepository(engine.store, run.sandbox_id)) !== undefined;
+  return (path) => hasRepository && path === `${workspace}/.git`;
+}
+
 /** Reads something from the sandbox, or returns why that is impossible. Errors of the caller are thrown. */
-async function inSandbox<Value>(
+export async function inSandbox<Value>(
   { engine, teamId }: RequestContext,
   run: RunRow,
   read: (sandbox: Sandbox) => Promise<Value>,

@@ -1,0 +1,79 @@
+/** Many files of a sandbox in one request: a tar archive that is written to it, or created from it. */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { InvalidArchiveError, type ReadFile, readTarFiles } from '../../../base/tar/reader.ts';
+import { ServiceError } from '../../errors.ts';
+import { MediaReply, type RequestContext } from '../../http/context.ts';
+import type { ReceivedFile } from '../../http/received-file.ts';
+import { archiveBytes } from '../../sandbox/archive.ts';
+import { invalidPath, namesOf, publicPath, workspace } from '../../sandbox/paths.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { RunRow } from '../../store/database/schema.ts';
+import { hiddenFiles, inSandbox } from './run-sandbox.ts';
+
+/** Maximum number of files of an archive that is written. */
+const maxFiles = 10_000;
+/** Maximum size of a file of an archive that is written, in bytes. */
+export const maxFileBytes = 10 * 1024 * 1024;
+
+/**
+ * Writes the files of an archive to a sandbox. The archive is read twice: everything is checked before the first file is written.
+ * Throws 400 `invalid_archive`, 413 `file_too_large`, and what writing a file throws.
+ */
+export async function unpackArchive(sandbox: Sandbox, archive: ReceivedFile): Promise<{ files: number; size_bytes: number }> {
+  try {
+    const total = await checkFiles(readTarFiles(archive));
+    await sandbox.writeAll(readTarFiles(archive));
+    return total;
+  } catch (error) {
+    throw error instanceof InvalidArchiveError ? invalidArchive(error.message) : error;
+  }
+}
+
+async function checkFiles(files: AsyncIterable<ReadFile>): Promise<{ files: number; size_bytes: number }> {
+  const paths = new Set<string>();
+  let totalBytes = 0;
+  for await (const { path, size, sha256, content } of files) {
+    if (path.endsWith('/')) throw invalidPath(path, 'it ends with /, so it is a directory.');
+    const publicName = publicPath(namesOf(path));
+    if (paths.has(publicName)) throw invalidArchive(`it contains ${publicName} twice`);
+    paths.add(publicName);
+    if (paths.size > maxFiles) throw invalidArchive(`it contains more than ${maxFiles} files`);
+    if (size > maxFileBytes)
+      throw new ServiceError(413, 'file_too_large', `${publicName} is larger than the allowed ${maxFileBytes} bytes.`);
+    totalBytes += size;
+    const hash = createHash('sha256');
+    // Also if there is no checksum: the end of the archive must have arrived.
+    for await (const chunk of content) hash.update(chunk);
+    if (sha256 !== undefined && hash.digest('hex') !== sha256)
+      throw invalidArchive(`the content of ${publicName} does not match its checksum`);
+  }
+  return { files: paths.size, size_bytes: totalBytes };
+}
+
+const invalidArchive = (reason: string): ServiceError =>
+  new ServiceError(400, 'invalid_archive', `The archive is not valid: ${reason}. None of its files was written.`);
+
+/**
+ * The files of a run as an archive. Throws 404 `sandbox_not_found`, 409 `sandbox_not_readable`, 400 for an invalid path or too many
+ * files, 404 `file_not_found`.
+ */
+export async function packedFiles(
+  context: RequestContext,
+  run: RunRow,
+  { path = workspace, after }: { path?: string; after?: string },
+): Promise<MediaReply<unknown>> {
+  const isHidden = publicPath(namesOf(path)) === workspace ? await hiddenFiles(context, run) : undefined;
+  const packed = await inSandbox(context, run, async (sandbox) => ({ sandbox, tree: await sandbox.walk(path, isHidden) }));
+  if ('message' in packed) {
+    if (packed.sandboxStatus === 'not_found') throw new ServiceError(404, 'sandbox_not_found', packed.message);
+    throw new ServiceError(409, 'sandbox_not_readable', packed.message);
+  }
+  const { sandbox, tree } = packed.value;
+  const stream = Readable.from(archiveBytes(sandbox, tree, after), { objectMode: false, highWaterMark: 1 });
+  return new MediaReply<unknown>(stream, {
+    'Content-Type': 'application/x-tar',
+    'Content-Disposition': `attachment; filename="${run.id}.tar"`,
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+  });
+}

@@ -1,0 +1,80 @@
+/** All files below a directory of a sandbox, as they are listed: sorted by name, without links and devices. */
+import { lstat, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { ServiceError } from '../errors.ts';
+import { hostTrouble } from '../host-trouble.ts';
+import { confirm, fileNotFound, locate, notAFile, type Place } from './paths.ts';
+
+/** Maximum number of files and directories, and of levels, of one tree. */
+const maxEntries = 100_000;
+const maxDepth = 64;
+
+/** The number of files that are looked at at the same time. */
+const batchLength = 32;
+
+export interface FileTree {
+  /** The directory that was walked, or that contains the file that was. */
+  displayPath: string;
+  /** The contents of a directory are in its place. */
+  files: Place[];
+}
+
+/**
+ * @param isHidden whether to leave out an entry, by its path in the sandbox
+ * @throws ServiceError `file_not_found`, `not_a_file` for a device, `too_many_files`, `too_deep`
+ */
+export async function walkFiles(root: string, input: string, isHidden: (displayPath: string) => boolean): Promise<FileTree> {
+  const start = await locate(root, input);
+  if (start.stats?.isFile()) return { displayPath: path.posix.dirname(start.displayPath), files: [start] };
+  if (start.stats === undefined) throw fileNotFound(start.displayPath);
+  if (!start.stats.isDirectory()) throw notAFile(start.displayPath);
+  const files: Place[] = [];
+  let count = 0;
+  const walk = async (directory: Pick<Place, 'displayPath' | 'realPath'>, depth: number): Promise<void> => {
+    if (depth > maxDepth) throw new ServiceError(400, 'too_deep', `There are more than ${maxDepth} levels of directories.`);
+    const entries = (await readdir(directory.realPath, { withFileTypes: true }))
+      .filter((entry) => (entry.isFile() || entry.isDirectory()) && !isHidden(`${directory.displayPath}/${entry.name}`))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    await confirm(root, directory.realPath, directory.displayPath);
+    count += entries.length;
+    if (count > maxEntries) throw new ServiceError(400, 'too_many_files', `There are more than ${maxEntries} files and directories.`);
+    for (let index = 0; index < entries.length; ) {
+      if (entries[index]?.isDirectory()) {
+        await walk(member(directory, entries[index]?.name as string), depth + 1);
+        index += 1;
+        continue;
+      }
+      const end = entries.findIndex((entry, position) => position > index && (entry.isDirectory() || position - index === batchLength));
+      const batch = entries.slice(index, end < 0 ? entries.length : end);
+      const places = await Promise.all(batch.map(({ name }) => placeOf(member(directory, name))));
+      for (const place of places) if (place?.stats?.isFile()) files.push(place);
+      index += batch.length;
+    }
+  };
+  await walk(start, 0);
+  return { displayPath: start.displayPath, files };
+}
+
+const member = ({ displayPath, realPath }: Pick<Place, 'displayPath' | 'realPath'>, name: string) => ({
+  displayPath: `${displayPath}/${name}`,
+  realPath: path.join(realPath, name),
+});
+
+/** Undefined for a file that was removed since the directory was read, or whose name is not UTF-8. */
+async function placeOf(place: Pick<Place, 'displayPath' | 'realPath'>): Promise<Place | undefined> {
+  try {
+    return { ...place, stats: await lstat(place.realPath) };
+  } catch (error) {
+    if (hostTrouble(error) !== undefined) throw error;
+    return undefined;
+  }
+}
+
+/** The order of a tree: -1 if a file precedes another one. */
+export function comparePaths(a: string, b: string): number {
+  const [names, otherNames] = [a.split('/'), b.split('/')];
+  const index = names.findIndex((name, position) => name !== otherNames[position]);
+  if (index < 0) return names.length - otherNames.length;
+  const [name, otherName] = [names[index] as string, otherNames[index]];
+  return otherName === undefined || name > otherName ? 1 : -1;
+}

@@ -1,0 +1,103 @@
+/**
+ * Writes many files at once: all are written to staging files, synced together, and then renamed, each of which appears complete or not
+ * at all. The work on one small file is synchronous: handing it to a thread takes several times as long as doing it.
+ */
+import { randomUUID } from 'node:crypto';
+import { closeSync, constants, openSync, renameSync, writeSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { syncFiles } from '../../base/group-sync.ts';
+import { confirmNow, locate, locateIn, namesOf, type Place, publicPath } from './paths.ts';
+import { renameFailure, type WriteDirectories, writable } from './write.ts';
+
+/** Milliseconds after which other requests get their turn. */
+const maxTurn = 5;
+
+/** A file to write. */
+export interface NewFile {
+  path: string;
+  content: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Writes the files and creates missing directories. If one of them cannot be written, none appears, unless a directory is replaced at the
+ * last moment. Throws like `writeFile`.
+ */
+export async function writeFiles(directories: WriteDirectories, files: AsyncIterable<NewFile>): Promise<void> {
+  const { root, staging, process } = directories;
+  await mkdir(staging, { recursive: true, mode: 0o700 });
+  const targets = new Targets(root);
+  const stagedFiles: { stagedPath: string; target: Place }[] = [];
+  const turn = new Turn();
+  let placedFiles = 0;
+  try {
+    for await (const { path: input, content } of files) {
+      const target = writable(await targets.find(input), input);
+      const stagedPath = path.join(staging, `${process}-${randomUUID()}`);
+      stagedFiles.push({ stagedPath, target });
+      await stage(stagedPath, content);
+      await turn.yield();
+    }
+    await syncFiles(stagedFiles.map(({ stagedPath }) => stagedPath));
+    for (const { stagedPath, target } of stagedFiles) {
+      // Looked up again: receiving the data can take long, and commands can change the workspace.
+      confirmNow(root, path.dirname(target.realPath), target.displayPath);
+      try {
+        renameSync(stagedPath, target.realPath);
+      } catch (error) {
+        throw renameFailure(error, target);
+      }
+      placedFiles += 1;
+      await turn.yield();
+    }
+  } catch (error) {
+    for (const { stagedPath } of stagedFiles.slice(placedFiles)) await rm(stagedPath, { force: true });
+    throw error;
+  }
+}
+
+/** Finds the places of files; the directory of many files is looked up once. */
+class Targets {
+  readonly #root: string;
+  readonly #directories = new Map<string, Place>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async find(input: string): Promise<Place> {
+    const names = namesOf(input);
+    const name = names.pop();
+    // The workspace itself.
+    if (name === undefined) return locate(this.#root, input);
+    const directory = publicPath(names);
+    let place = this.#directories.get(directory);
+    if (place === undefined) {
+      place = await locate(this.#root, directory, { createAll: true });
+      this.#directories.set(directory, place);
+    }
+    return locateIn(this.#root, place, name);
+  }
+}
+
+/** Lets other requests be handled between two pieces of work. */
+class Turn {
+  #startedAt = performance.now();
+
+  async yield(): Promise<void> {
+    if (performance.now() - this.#startedAt < maxTurn) return;
+    await setImmediate();
+    this.#startedAt = performance.now();
+  }
+}
+
+async function stage(file: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+  const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+  try {
+    // A disk that is nearly full accepts only a part; the next write reports why.
+    for await (const chunk of content) for (let written = 0; written < chunk.length; ) written += writeSync(descriptor, chunk, written);
+  } finally {
+    closeSync(descriptor);
+  }
+}

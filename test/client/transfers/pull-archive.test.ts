@@ -1,0 +1,255 @@
+/** Files that arrive in an archive: whatever happens to it, each file is complete or missing, and is requested by itself if it has to be. */
+import { writeFileSync } from 'node:fs';
+import { writeFile as put, readdir, readFile, stat, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { LocalFolder } from '../../../src/client/transfers/local-files.ts';
+import { openArchive } from '../../../src/client/transfers/pull-archive.ts';
+import { pullTree } from '../../../src/client/transfers/pull-tree.ts';
+import { answer, json, noAnswer, partial, type RawServer, type Step } from '../../faults/raw-server.ts';
+import { sumOf, tarFile } from '../../support/tar.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
+import { failureOf, newClient, scriptedServer } from '../harness.ts';
+
+const { signal } = new AbortController();
+const tarType = { 'content-type': 'application/x-tar' };
+const end = Buffer.alloc(1_024);
+
+/** The list of an archive. */
+const list = (...names: string[]): Buffer =>
+  tarFile('aops-files.json', JSON.stringify({ path: '/workspace', files: names.map((name) => ({ path: `/workspace/${name}`, size: 1 })) }));
+const file = (name: string, content = name, sum?: string): Buffer => tarFile(`/workspace/${name}`, content, sum);
+const archive = (...parts: Buffer[]): Step => answer(200, Buffer.concat(parts), tarType);
+/** An archive that ends with the connection. */
+const cut = (bytes: Buffer, ending: 'close' | 'reset' = 'close'): Step => partial(200, 1_000_000, bytes, ending, tarType);
+/** The response that describes a file by itself. */
+const single = (name: string, content = name): Step =>
+  json(200, {
+    data: {
+      sandboxStatus: 'paused',
+      path: `/workspace/${name}`,
+      isTextFile: true,
+      content,
+      size: content.length,
+      truncated: false,
+      download_url: null,
+    },
+  });
+const gone = json(404, { error: 'file_not_found', message: 'There is no such file.' });
+
+async function pull(
+  server: RawServer,
+  { replace = false, folder, onBytes }: { replace?: boolean; folder?: string; onBytes?: () => void } = {},
+) {
+  const target = folder ?? path.join(await temporaryDirectory(), 'out');
+  const { client } = newClient(server.url);
+  let bytes = 0;
+  const opened = await openArchive(client, { runId: 'r' }, '/workspace', signal);
+  if (opened === undefined) throw new Error('There is no archive.');
+  const result = pullTree(client, {
+    run: { runId: 'r' },
+    ...opened,
+    folder: new LocalFolder(target),
+    replace,
+    signal,
+    onBytes: (count) => {
+      bytes += count;
+      onBytes?.();
+    },
+  });
+  return { result, target, received: () => bytes };
+}
+
+async function contentsOf(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  return Object.fromEntries(await Promise.all(files.map(async (name) => [path.relative(folder, name), await readFile(name, 'utf8')])));
+}
+const pathsOf = (server: RawServer): string[] => server.requests.map((request) => decodeURIComponent(request.path));
+
+describe('an archive', () => {
+  it('becomes files with one request', async () => {
+    const names = Array.from({ length: 150 }, (_, index) => `f${index % 3}/${index}`);
+    const server = await scriptedServer(archive(list(...names), ...names.map((name) => file(name)), end));
+    const { result, target, received } = await pull(server);
+    expect(await result).toEqual(names.map((name) => ({ path: `/workspace/${name}`, target: path.join(target, name), size: name.length })));
+    expect(await contentsOf(target)).toEqual(Object.fromEntries(names.map((name) => [name, name])));
+    expect(pathsOf(server)).toEqual(['/v2/runs/r/sandbox/files/archive?path=/workspace']);
+    expect(received()).toBe(names.join('').length);
+  });
+
+  it('that breaks off is continued after the last file that arrived', async () => {
+    const second = Buffer.concat([list('b', 'c'), file('b'), file('c')]);
+    const server = await scriptedServer(
+      cut(Buffer.concat([list('a', 'b', 'c'), file('a'), file('b').subarray(0, 100)])),
+      cut(second.subarray(0, second.length - 512), 'reset'),
+      archive(list(), end),
+      single('c'),
+    );
+    const { result, target } = await pull(server);
+    expect((await result).map(({ size }) => size)).toEqual([1, 1, 1]);
+    expect(await contentsOf(target)).toEqual({ a: 'a', b: 'b', c: 'c' });
+    expect(pathsOf(server).slice(1)).toEqual([
+      '/v2/runs/r/sandbox/files/archive?path=/workspace&after=/workspace/a',
+      '/v2/runs/r/sandbox/files/archive?path=/workspace&after=/workspace/c',
+      '/v2/runs/r/sandbox/files/content?path=/workspace/c',
+    ]);
+  });
+
+  it('may break off any number of times, as long as it makes progress', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const steps = names.map((name, index) => cut(Buffer.concat([list(...names.slice(index)), file(name)])));
+    const server = await scriptedServer(...steps, archive(list(), end));
+    const { result, target } = await pull(server);
+    await result;
+    expect(await contentsOf(target)).toEqual(Object.fromEntries(names.map((name) => [name, name])));
+  });
+
+  it('that makes no progress fails, and says what was done', async () => {
+    const server = (await scriptedServer(cut(Buffer.concat([list('a', 'b'), file('a')])))).always(noAnswer('reset'));
+    const { result, target } = await pull(server);
+    expect(await failureOf(result)).toMatchObject({
+      code: 'service_unavailable',
+      exit: 8,
+      message: expect.stringContaining(`1 of 2 files are in ${target}.`),
+      hint: expect.stringContaining('--force'),
+    });
+    expect(await contentsOf(target)).toEqual({ a: 'a' });
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it.each([
+    ['does not match its checksum', file('b', 'x', sumOf('b'))],
+    ['has no checksum', tarFile('/workspace/b', 'x', '')],
+    ['is left out', Buffer.alloc(0)],
+  ])('with a file that %s leaves it to a request of its own', async (_, entry) => {
+    const server = await scriptedServer(archive(list('a', 'b', 'c'), file('a'), entry, file('c'), end), single('b'));
+    const { result, target } = await pull(server);
+    await result;
+    expect(await contentsOf(target)).toEqual({ a: 'a', b: 'b', c: 'c' });
+    expect(pathsOf(server)[1]).toBe('/v2/runs/r/sandbox/files/content?path=/workspace/b');
+  });
+
+  it('with a file that has another size than listed has the content that it had when it was read', async () => {
+    const server = await scriptedServer(archive(list('a'), file('a', 'longer'), end));
+    const { result, target } = await pull(server);
+    expect(await result).toMatchObject([{ size: 6 }]);
+    expect(await contentsOf(target)).toEqual({ a: 'longer' });
+  });
+
+  it('with a file that no longer exists fails as its request does', async () => {
+    const server = await scriptedServer(archive(list('a', 'b'), file('a'), end), gone);
+    const { result, target } = await pull(server);
+    expect(await failureOf(result)).toMatchObject({ exit: 3, message: expect.stringContaining('1 of 2 files are in') });
+    expect(await contentsOf(target)).toEqual({ a: 'a' });
+  });
+
+  it('with files that nobody asked for, or twice, is written as listed', async () => {
+    const server = await scriptedServer(
+      archive(list('a'), file('a'), file('a', 'again'), file('other'), file('../../out'), tarFile('/etc/x', 'x'), end),
+    );
+    const { result, target } = await pull(server);
+    await result;
+    expect(await contentsOf(path.dirname(target))).toEqual({ 'out/a': 'a' });
+  });
+
+  it.each([
+    ['leads out', ['../x'], 'unsafe_name'],
+    ['has a control character', ['a\nb'], 'unsafe_name'],
+    ['is the same on some systems', ['a', 'A'], 'clashing_names'],
+  ])('with a name that %s is refused before anything is written', async (_, names, code) => {
+    const server = await scriptedServer(archive(list(...names), ...names.map((name) => file(name)), end));
+    const { result, target } = await pull(server);
+    expect(await failureOf(result)).toMatchObject({ code, message: expect.not.stringContaining('files are in') });
+    expect(await contentsOf(path.dirname(target))).toEqual({});
+  });
+
+  it('replaces files only if it may, keeps their permissions, and follows no links', async () => {
+    const folder = await temporaryDirectory();
+    await put(path.join(folder, 'a'), 'old', { mode: 0o600 });
+    const offer = () => scriptedServer(archive(list('a', 'b'), file('a'), file('b'), end));
+    const refused = await pull(await offer(), { folder });
+    expect(await failureOf(refused.result)).toMatchObject({ code: 'file_exists', exit: 2 });
+    expect(await contentsOf(folder)).toEqual({ a: 'old' });
+    await (await pull(await offer(), { folder, replace: true })).result;
+    expect(await contentsOf(folder)).toEqual({ a: 'a', b: 'b' });
+    expect((await stat(path.join(folder, 'a'))).mode & 0o777).toBe(0o600);
+    const outside = await temporaryDirectory();
+    const linked = await temporaryDirectory();
+    await symlink(outside, path.join(linked, 'd'));
+    const server = await scriptedServer(archive(list('d/a'), file('d/a'), end));
+    expect(await failureOf((await pull(server, { folder: linked, replace: true })).result)).toMatchObject({ exit: 2 });
+    expect(await readdir(outside)).toEqual([]);
+  });
+
+  it('leaves no incomplete files behind when one cannot be written', async () => {
+    const folder = await temporaryDirectory();
+    const server = await scriptedServer(archive(list('a', 'b', 'd/c'), file('a'), file('b'), file('d/c'), end));
+    // The folder of the last file appears as a file after everything was checked.
+    const { result } = await pull(server, { folder, onBytes: () => writeFileSync(path.join(folder, 'd'), '') });
+    expect(await failureOf(result)).toMatchObject({ exit: 2, message: expect.stringContaining('2 of 3 files are in') });
+    expect(await contentsOf(folder)).toEqual({ a: 'a', b: 'b', d: '' });
+  });
+
+  it('leaves nothing behind when the command is aborted', async () => {
+    const folder = await temporaryDirectory();
+    const controller = new AbortController();
+    const server = await scriptedServer(cut(Buffer.concat([list('a', 'b'), file('a')])));
+    const { client } = newClient(server.url);
+    const opened = await openArchive(client, { runId: 'r' }, '/workspace', controller.signal);
+    const onBytes = (): void => controller.abort(new Error('stopped'));
+    const result = pullTree(client, {
+      run: { runId: 'r' },
+      ...(opened as NonNullable<typeof opened>),
+      folder: new LocalFolder(folder),
+      replace: false,
+      signal: controller.signal,
+      onBytes,
+    });
+    expect(await failureOf(result)).toMatchObject({ message: 'stopped' });
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('without an archive', () => {
+  it.each([
+    ['the route is unknown', json(404, { error: 'route_not_found', message: 'x' })],
+    ['the method is unknown', json(405, { error: 'method_not_allowed', message: 'x' })],
+    ['it is not implemented', json(501, { error: 'x', message: 'x' })],
+    ['the sandbox was removed', json(404, { error: 'sandbox_not_found', message: 'x' })],
+    ['the sandbox cannot be read', json(409, { error: 'sandbox_not_readable', message: 'x' })],
+    ['something else answers', answer(200, '<html>', { 'content-type': 'text/html' })],
+    ['the archive has no list', archive(file('a'), end)],
+    ['the list is damaged', archive(tarFile('aops-files.json', '{"path":'), end)],
+    ['the list is not one of files', archive(tarFile('aops-files.json', '{"path":"/workspace","files":[1]}'), end)],
+  ])('because %s, the files are listed, after one request', async (_, step) => {
+    const server = await scriptedServer(step);
+    expect(await openArchive(newClient(server.url).client, { runId: 'r' }, '/workspace', signal)).toBeUndefined();
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('because there are too many files, it fails as a listing does', async () => {
+    const server = await scriptedServer(
+      json(400, { error: 'too_many_files', message: 'x' }),
+      json(400, { error: 'too_deep', message: 'x' }),
+    );
+    const open = () => openArchive(newClient(server.url).client, { runId: 'r' }, '/workspace', signal);
+    expect([await failureOf(open()), await failureOf(open())]).toMatchObject([{ code: 'too_many_files' }, { code: 'too_deep' }]);
+  });
+
+  it('because the service fails, the request is repeated', async () => {
+    const server = await scriptedServer(json(500, { error: 'x', message: 'x' }), noAnswer('reset'), archive(list(), end));
+    expect(await openArchive(newClient(server.url).client, { runId: 'r', agentId: 'a' }, '/workspace', signal)).toMatchObject({
+      files: [],
+    });
+    expect(pathsOf(server)[2]).toBe('/v2/agents/a/runs/r/sandbox/files/archive?path=/workspace');
+  });
+
+  it('because the command was aborted, nothing is repeated', async () => {
+    const server = await scriptedServer(noAnswer('reset'));
+    const controller = new AbortController();
+    const { client } = newClient(server.url, { onEvent: () => controller.abort(new Error('stopped')) });
+    expect(await failureOf(openArchive(client, { runId: 'r' }, '/workspace', controller.signal))).toMatchObject({ message: 'stopped' });
+    expect(server.requests).toHaveLength(1);
+  });
+});
