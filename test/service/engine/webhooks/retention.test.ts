@@ -6,7 +6,7 @@ import { deliverJob } from '../../../../src/service/engine/webhooks/delivery.ts'
 import { forgetDeliveriesJob } from '../../../../src/service/engine/webhooks/retention.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
-import { closeEngine, execute, idleEngine } from '../../helpers/engine.ts';
+import { claimedJob, closeEngine, execute, idleEngine } from '../../helpers/engine.ts';
 import { receiver } from '../../helpers/webhooks.ts';
 
 /** An engine with two teams, each with a subscription. */
@@ -55,6 +55,16 @@ it('the newest 10,000 deliveries of each team are retained, and those that have 
   expect(Number(events)).toBe(10_004);
   const job = await engine.store.selectFrom('jobs').select(['status', 'due_at']).executeTakeFirstOrThrow();
   expect([job.status, Number(job.due_at) - clock.now()]).toEqual(['queued', 60 * 60 * 1_000]);
+});
+
+it('nothing more is removed once the job is aborted', async () => {
+  const clock = new ManualClock();
+  const engine = await engineWithWebhooks(clock);
+  await add(engine, 'a', [1, 2], new Date(clock.now()).toISOString());
+  clock.advance(31 * 24 * 60 * 60 * 1_000);
+  const job = await claimedJob(engine, forgetDeliveriesJob.kind, 'all');
+  await forgetDeliveriesJob.run(engine, job, AbortSignal.abort(new Error('stopped')));
+  expect(await seqs(engine, 'a')).toEqual([1, 2]);
 });
 
 it('a deleted subscription is removed with its last delivery', async () => {
