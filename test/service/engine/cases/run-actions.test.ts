@@ -1,6 +1,7 @@
 /** What a run can do with cases, and what becomes of its own case, in a database without a service. */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { ensureLabel } from '../../../../src/service/engine/cases/labels.ts';
 import { carryOut, caseOfRun } from '../../../../src/service/engine/cases/run-actions.ts';
 import { caseRunAnswered, caseRunAsked, caseRunEnded, caseRunResumed } from '../../../../src/service/engine/cases/run-end.ts';
 import type { CaseAction } from '../../../../src/service/runtimes/runtime.ts';
@@ -96,6 +97,7 @@ describe('a run', () => {
     const { id } = (await act({ do: 'create', queue: 'Queue', draft: { title: 'Next', labels } })) as { id: string };
     const found = await caseOfRun(db, { ...(await stored()), case_id: id });
     expect(found).toMatchObject({ title: 'Next', data: '', labels: expect.arrayContaining([{ key: 'kind', value: 'refund' }]) });
+    expect(found?.priority).toBe('none');
     expect(found?.labels).toHaveLength(2);
     expect(await caseOfRun(db, { ...(await stored()), case_id: 'deleted' })).toBeUndefined();
   });
@@ -113,6 +115,39 @@ describe('a new case', () => {
     expect([await events(), await dispatchedAt()]).toEqual([[event('created', { case_id: row.id })], clock.now()]);
     await expect(act(create({ queue: 'Other' }))).rejects.toMatchObject({ status: 404, error: 'queue_not_found' });
     await expect(act(create({}), { team_id: 'other' })).rejects.toMatchObject({ status: 404, error: 'queue_not_found' });
+  });
+
+  it('is not found by words that it does not contain', async () => {
+    const { act, db } = await workshop();
+    await act(create({}));
+    const row = await db.selectFrom('cases').select(['data', 'search_text']).where('title', '=', 'New').executeTakeFirst();
+    expect(row).toEqual({ data: '', search_text: 'new\n' });
+  });
+
+  it('shares its labels with other cases of the queue; those with another key are others', async () => {
+    const { act, db } = await workshop();
+    const labels = ['first', 'second'].map((key) => ({ key, value: 'x' }));
+    await act(create({ draft: { title: 'New', labels: [...labels, { key: 'first', value: 'x' }] } }));
+    await act(create({ draft: { title: 'Newer', labels } }));
+    await ensureLabel(db, 'q', { key: 'first', value: 'x', color_hue: 7 }, '');
+    await ensureLabel(db, 'q', { value: 'coloured', color_hue: 7 }, '');
+    const rows = await db.selectFrom('queue_labels').select(['key', 'value', 'color_hue']).orderBy('value').orderBy('key').execute();
+    expect(rows).toMatchObject([{ value: 'coloured', color_hue: 7 }, { key: 'first' }, { key: 'second' }]);
+    expect(rows[1]?.color_hue).not.toBe(7);
+    const links = await db.selectFrom('case_labels').selectAll().execute();
+    expect(links).toHaveLength(4);
+  });
+
+  it('is reported to webhooks, like its completion', async () => {
+    const { act, db } = await workshop();
+    await sql`insert into webhook_subscriptions (id, team_id, url, events, enabled, failures, created_at, updated_at)
+      values ('s', 't', 'http://127.0.0.1:9/', '["*"]', 1, 0, '', '')`.execute(db);
+    await act(create({}));
+    await act({ do: 'complete' });
+    await sql`update cases set status = 'pending'`.execute(db);
+    await act({ do: 'fail', reason: 'no' });
+    const events = await db.selectFrom('events').select('kind').execute();
+    expect(events.map(({ kind }) => kind).sort()).toEqual(['queue.case.completed', 'queue.case.created']);
   });
 
   it.each(['', '  ', 'x'.repeat(501)])('does not have the title %j', async (title) => {
