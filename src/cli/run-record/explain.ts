@@ -141,7 +141,7 @@ function divergenceOf(goodRun: ComparedRun, run: ComparedRun): RunExplanation['d
 
 function outcomeOf(status: string): RunExplanation['outcome'] {
   if (status === 'failed' || status === 'interrupted' || status === 'waiting' || status === 'completed') return status;
-  return isActive(status) ? 'active' : 'completed';
+  return 'active';
 }
 
 /** `Step 4 (exec, line 10)` at the beginning of an error of the script runtime. */
