@@ -10,12 +10,14 @@ import { fileCopies } from '../../../src/service/store/database/sqlite/file-hold
 import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { enqueueJob, takeJob } from '../../../src/service/store/jobs/jobs.ts';
 import { type ExecutedRun, executedRun } from '../../../src/service/store/runs/held-runs.ts';
+import { putEmptyDatabase } from '../../support/empty-database.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from './clock.ts';
 
 /** A run of a case in progress, and an execution that owns its job. */
 export async function startExecution() {
   const folder = await temporaryDirectory();
+  await putEmptyDatabase(folder);
   const db = await openDatabase(folder);
   const clock = new ManualClock();
   // Rows of the tables in between are left out.

@@ -3,6 +3,7 @@ import type { Job } from '../../../src/service/engine/jobs/job.ts';
 import { Worker } from '../../../src/service/engine/jobs/worker.ts';
 import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { enqueueJob } from '../../../src/service/store/jobs/jobs.ts';
+import { putEmptyDatabase } from '../../support/empty-database.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from './clock.ts';
 
@@ -10,7 +11,9 @@ export type Run = Job<undefined>['run'];
 
 /** The worker is closed after the test, within a second even if its handlers do not end. */
 export async function workshop() {
-  const store = await openDatabase(await temporaryDirectory());
+  const folder = await temporaryDirectory();
+  await putEmptyDatabase(folder);
+  const store = await openDatabase(folder);
   const clock = new ManualClock();
   const logEntries: string[] = [];
   const worker = new Worker({ store, clock, owner: 'me', lease: 15_000, log: (_, message) => logEntries.push(message) });

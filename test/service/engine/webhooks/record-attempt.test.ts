@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Attempt, type DeliveringEngine, recordAttempt } from '../../../../src/service/engine/webhooks/attempts.ts';
 import type { DeliveryRow, JobRow } from '../../../../src/service/store/database/schema.ts';
 import { revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
+import { putEmptyDatabase } from '../../../support/empty-database.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { claimedJob, closeEngine, idleEngine } from '../../helpers/engine.ts';
@@ -16,7 +17,9 @@ const day = 24 * 60 * minute;
 async function workshop({ ofRun = false } = {}) {
   const clock = new ManualClock();
   const logEntries: unknown[][] = [];
-  const options = { dataDirectory: await temporaryDirectory(), webhooks: { allow: ['loopback'], random: () => 0.5 } };
+  const dataDirectory = await temporaryDirectory();
+  await putEmptyDatabase(dataDirectory);
+  const options = { dataDirectory, webhooks: { allow: ['loopback'], random: () => 0.5 } };
   const engine = await idleEngine(clock, options, (...entry) => logEntries.push(entry));
   afterTest(() => closeEngine(engine));
   const { store } = engine;
@@ -97,6 +100,9 @@ describe('an attempt', () => {
     expect([Number((await delivery()).next_attempt_at) - clock.now(), ...(await waits())]).toEqual([minute, minute, minute]);
     expect(await subscription()).toMatchObject({ failures: 1, held_until: clock.now() + minute });
     await attempt({ status: 500, retryAfter: 10 * minute });
+    expect([await waits(), (await subscription()).held_until]).toEqual([[10 * minute, 10 * minute], clock.now() + 10 * minute]);
+    // Another failure does not take that time back.
+    await attempt({});
     expect([await waits(), (await subscription()).held_until]).toEqual([[10 * minute, 10 * minute], clock.now() + 10 * minute]);
   });
 

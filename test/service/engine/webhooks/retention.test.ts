@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import type { StartableEngine } from '../../../../src/service/engine/create-engine.ts';
 import { deliverJob } from '../../../../src/service/engine/webhooks/delivery.ts';
 import { forgetDeliveriesJob } from '../../../../src/service/engine/webhooks/retention.ts';
+import { putEmptyDatabase } from '../../../support/empty-database.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { claimedJob, closeEngine, execute, idleEngine } from '../../helpers/engine.ts';
@@ -11,7 +12,9 @@ import { receiver } from '../../helpers/webhooks.ts';
 
 /** An engine with two teams, each with a subscription. */
 async function engineWithWebhooks(clock: ManualClock, url = 'http://127.0.0.1:9/'): Promise<StartableEngine> {
-  const engine = await idleEngine(clock, { dataDirectory: await temporaryDirectory(), webhooks: { allow: ['loopback'] } });
+  const dataDirectory = await temporaryDirectory();
+  await putEmptyDatabase(dataDirectory);
+  const engine = await idleEngine(clock, { dataDirectory, webhooks: { allow: ['loopback'] } });
   afterTest(() => closeEngine(engine));
   const { store } = engine;
   for (const team of ['a', 'b']) {
