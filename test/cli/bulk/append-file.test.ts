@@ -3,10 +3,11 @@
 import { readdirSync } from 'node:fs';
 import { appendFile, mkdir, readFile, readlink, rename, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { AppendFile } from '../../../src/cli/bulk/append-file.ts';
 import { failureOf } from '../../client/harness.ts';
-import { temporaryFolder } from '../../support/temporary.ts';
+import { fileHandles } from '../../service/helpers/disk.ts';
+import { afterTest, temporaryFolder } from '../../support/temporary.ts';
 
 const newFile = async (): Promise<string> => path.join(await temporaryFolder(), 'lines');
 
@@ -32,4 +33,14 @@ it.skipIf(process.platform !== 'linux')('is open only while it is written', asyn
   for (const a of [1, 2]) await lines.append({ a });
   const openFiles = await Promise.all(readdirSync('/proc/self/fd').map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
   expect(openFiles.filter((open) => open.startsWith(path.dirname(file)))).toEqual([]);
+});
+
+it('syncs its folder when it is new, so that its name is not lost either', async () => {
+  const sync = vi.spyOn(await fileHandles(), 'sync');
+  afterTest(() => sync.mockRestore());
+  const lines = new AppendFile(await newFile(), '');
+  await lines.append({ a: 1 });
+  expect(sync).toHaveBeenCalledTimes(1);
+  await lines.append({ a: 2 });
+  expect(sync).toHaveBeenCalledTimes(1);
 });

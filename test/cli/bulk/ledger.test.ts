@@ -2,6 +2,7 @@
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readHead } from '../../../src/cli/bulk/ledger.ts';
 import { journalLifeMilliseconds } from '../../../src/client/journal.ts';
 import { batchKeys, type CaseLedgerHead, openCaseLedger } from '../../../src/commands/cases/import/case-ledger.ts';
 import { failureOf } from '../../client/harness.ts';
@@ -31,6 +32,11 @@ async function writeLedger(...lines: (object | string)[]): Promise<string> {
   await writeFile(file, [head, ...lines].map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
   return file;
 }
+
+it('the head of a ledger is undefined until something was recorded', async () => {
+  expect(await readHead(await newFile())).toBeUndefined();
+  expect(await readHead(await writeLedger())).toEqual(head);
+});
 
 describe('the ledger of an import', () => {
   it('is written with the first batch, readable by its owner only, before the batch is sent', async () => {
@@ -84,6 +90,14 @@ describe('the ledger of an import', () => {
       exit: 13,
       message: `Batch 1 was sent at ${startedAt} without a response: its cases may or may not exist.`,
       hint: expect.stringMatching(/^Search for them with `aops cases search`\. .* remove the line \{"batch":1,"begun":\.\.\.\} from /),
+    });
+  });
+
+  it('refuses to send a batch again with another credential than the one that an earlier import recorded', async () => {
+    const ledger = await openCaseLedger(await writeLedger({ batch: 1, begun: startedAt, by: 'tok_1' }), head);
+    expect(await failureOf(ledger.begin(1, now, 'tok_2'))).toMatchObject({
+      code: 'import_outcome_unknown',
+      message: 'Batch 1 was sent with the credential tok_1 without a response: its cases may or may not exist.',
     });
   });
 
