@@ -67,7 +67,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect((await stat(backup.file)).size).toBe(backup.bytes);
     expect(await partsIn(machine.folder)).toEqual([]);
     // Later changes are not in the backup.
-    expect((await machine.aops('runs', 'respond', run, '--deny')).code).toBe(0);
+    expect((await machine.here('runs', 'respond', run, '--deny')).code).toBe(0);
 
     const backupResult = await machine.aops('local', 'backup', 'b.tar.gz');
     expect(backupResult).toMatchObject({ code: 2, stdout: '' });
@@ -93,9 +93,9 @@ describe.concurrent('aops local backup and restore', () => {
     expect((await otherMachine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
     const { id } = (await otherMachine.json<{ data: Run[] }>('runs', 'list', '--status', 'waiting')).data[0] as Run;
     expect(id).toBe(run);
-    expect((await otherMachine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
-    expect((await otherMachine.aops('runs', 'wait', run)).code).toBe(0);
-    expect((await otherMachine.aops('sandbox', 'cat', run, 'steps.log')).stdout).toBe('one\ntwo\n');
+    expect((await otherMachine.here('runs', 'respond', run, '--approve')).code).toBe(0);
+    expect((await otherMachine.here('runs', 'wait', run)).code).toBe(0);
+    expect((await otherMachine.here('sandbox', 'cat', run, 'steps.log')).stdout).toBe('one\ntwo\n');
     // The token is the same, so clients keep their access.
     const tokenOf = (owner: Machine) => owner.read('data/local/token');
     expect(await tokenOf(otherMachine)).toBe(await tokenOf(machine));
@@ -105,7 +105,7 @@ describe.concurrent('aops local backup and restore', () => {
     const machine = await startMachine();
     await machine.agent('kept', '- say: hi');
     const run = await machine.startRun('kept');
-    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    expect((await machine.here('runs', 'wait', run)).code).toBe(0);
     const pid = (await machine.servicePid()) as number;
     // As after a power cut: part of the data is in the log next to the database.
     process.kill(pid, 'SIGKILL');

@@ -70,7 +70,7 @@ describeWithChromium('the browser of a run', () => {
     open = false;
     const stoppedRun = await machine.startRun('browsing');
     await eventually('the slow page is requested once more', () => requestsFor('/slow') === 4, 30_000);
-    expect((await machine.aops('runs', 'stop', stoppedRun, '--yes')).code).toBe(0);
+    expect((await machine.here('runs', 'stop', stoppedRun, '--yes')).code).toBe(0);
     await nothingLeft(machine);
     for (const answer of resolvers) answer();
   });

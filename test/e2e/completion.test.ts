@@ -61,12 +61,12 @@ describe('bash', () => {
     await eventually('agents are offered', async () => (await offers('agents', 'get', '')).join() === 'greeter');
     await eventually('runs are offered', async () => (await offers('runs', 'get', '')).includes(String(run_number)));
     await machine.agent('with space', '- say: hi');
-    expect((await machine.aops('__refresh', 'agents')).code).toBe(0);
+    expect((await machine.here('__refresh', 'agents')).code).toBe(0);
     expect(await offers('agents', 'get', 'with')).toEqual(['with\\ space']);
   });
 
   it('completes at the prompt, even after the @ at which bash begins a new word', async () => {
-    expect((await machine.aops('__refresh', 'revisions')).code).toBe(0);
+    expect((await machine.here('__refresh', 'revisions')).code).toBe(0);
     await machine.file('home/.bashrc', "PS1='ready> '\nsource <(aops completion bash)\n");
     const shell = machine.screen('bash', ['-i']);
     await shell.shows('ready> ');
@@ -102,7 +102,7 @@ describeNeeding(needsShell('zsh'), 'zsh', () => {
     await shell.shows('Running:');
     await shell.shows('ready> ');
     for (const name of ['back\\slash', '[square]', 'open quote']) await machine.agent(name, '- say: hi');
-    expect((await machine.aops('__refresh', 'agents')).code).toBe(0);
+    expect((await machine.here('__refresh', 'agents')).code).toBe(0);
     for (const [typedText, name] of [
       ['back', 'back\\slash'],
       ['\\[sq', '[square]'],
@@ -135,7 +135,7 @@ describeNeeding(needsShell('fish'), 'fish', () => {
     expect(await offers('aops agents get gree')).toEqual(['greeter']);
     expect(await offers('aops runs list --fields agent_n')).toEqual(['agent_name']);
     await machine.agent('[fish] name', '- say: hi');
-    expect((await machine.aops('__refresh', 'agents')).code).toBe(0);
+    expect((await machine.here('__refresh', 'agents')).code).toBe(0);
     expect(await offers('aops agents get \\[fi')).toEqual(['[fish] name']);
     expect(await offers('aops agents get "[fish] n')).toEqual(['[fish] name']);
   });

@@ -12,7 +12,7 @@ async function startMachine(): Promise<Machine> {
 }
 
 const cat = async (machine: Machine, run: string, file: string): Promise<string> =>
-  (await machine.aops('sandbox', 'cat', run, file)).stdout;
+  (await machine.here('sandbox', 'cat', run, file)).stdout;
 
 describe.concurrent('kill -9 of the service', () => {
   it('in the middle of a command: the run continues from its last completed step', async () => {
@@ -64,7 +64,7 @@ describe.concurrent('kill -9 of the service', () => {
     expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
 
     expect((await machine.getRun(askingRun)).pending_human_request?.id).toBe(request.id);
-    expect((await machine.aops('runs', 'respond', askingRun, request.id, '--approve')).code).toBe(0);
+    expect((await machine.here('runs', 'respond', askingRun, request.id, '--approve')).code).toBe(0);
     for (const run of [askingRun, sleepingRun]) {
       const watchResult = await machine.aops('runs', 'watch', run);
       expect(watchResult).toMatchObject({ code: 0, stderr: '' });
@@ -80,7 +80,7 @@ describe.concurrent('kill -9 of the service', () => {
     const run = await machine.startRun('quick', '--idempotency-key', 'once');
     await machine.killService();
     expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
-    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    expect((await machine.here('runs', 'wait', run)).code).toBe(0);
     const repeatFinished = await machine.aops('runs', 'start', '--agent', 'quick', '--idempotency-key', 'once', '-o', 'id');
     expect(repeatFinished).toMatchObject({ code: 0, stdout: `${run}\n` });
     expect(repeatFinished.stderr).toContain('used before');
@@ -124,7 +124,7 @@ describe.concurrent('kill -9 of the service', () => {
     await inbox.says('human_request.pending');
     await machine.killService();
     expect((await machine.aops('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
-    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    expect((await machine.here('runs', 'respond', run, '--approve')).code).toBe(0);
     const { code, stdout } = await watcher.finished;
     expect(code).toBe(0);
     await inbox.says('human_request.resolved');
@@ -157,7 +157,7 @@ describe.concurrent('a run that is watched while its service is killed, stopped 
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
     for (const watcher of watchers) await watcher.says('human_request.pending');
-    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    expect((await machine.here('runs', 'respond', run, '--approve')).code).toBe(0);
     const { messages } = await machine.json<{ messages: { id: string }[] }>('api', `/v2/runs/${run}/messages?limit=50`);
     for (const watcher of watchers) {
       const { code, stdout } = await watcher.finished;
@@ -181,7 +181,7 @@ describe.concurrent('aops local down', () => {
     await eventually('the first command has ended', async () => (await machine.here('runs', 'messages', run)).stdout.includes('half'));
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
-    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    expect((await machine.here('runs', 'wait', run)).code).toBe(0);
     expect(await cat(machine, run, 'd.log')).toBe('a\nb\n');
   });
 });

@@ -17,11 +17,11 @@ beforeAll(async () => {
 /** A run that waits for somebody. */
 async function startAsking(agent: string): Promise<string> {
   const run = await machine.startRun(agent);
-  expect((await machine.aops('runs', 'wait', run, '--for', 'waiting')).code).toBe(0);
+  expect((await machine.here('runs', 'wait', run, '--for', 'waiting')).code).toBe(0);
   return run;
 }
 
-const statusOf = async (run: string): Promise<string> => (await machine.aops('runs', 'get', run, '--jq', '.status')).stdout.trim();
+const statusOf = async (run: string): Promise<string> => (await machine.here('runs', 'get', run, '--jq', '.status')).stdout.trim();
 
 describe('aops inbox', () => {
   it('lets a person pick a request, answer it, continue, and leave', async () => {
@@ -38,7 +38,7 @@ describe('aops inbox', () => {
     inbox.type(keys.down, keys.enter);
     await inbox.shows('Answered 1; 1 still pending.');
     expect(await inbox.exit).toBe(0);
-    expect((await machine.aops('runs', 'wait', first)).code).toBe(0);
+    expect((await machine.here('runs', 'wait', first)).code).toBe(0);
     expect(await statusOf(second)).toBe('waiting');
 
     const remainingInbox = machine.terminal('inbox');
@@ -56,7 +56,7 @@ describe('aops inbox', () => {
     await inbox.asks('1 request is waiting for an answer');
     inbox.type(keys.enter);
     await inbox.shows('Leave it pending');
-    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    expect((await machine.here('runs', 'respond', run, '--approve')).code).toBe(0);
     await inbox.shows('The request is no longer pending: someone else answered it, or the run was stopped.');
     await inbox.shows('Nothing is waiting for an answer.');
     expect(await inbox.exit).toBe(0);
@@ -68,7 +68,7 @@ describe('aops inbox', () => {
     await inbox.asks('2 requests are waiting for an answer');
     inbox.type(keys.enter);
     await inbox.asks('Leave it pending');
-    expect((await machine.aops('runs', 'respond', first, '--approve')).code).toBe(0);
+    expect((await machine.here('runs', 'respond', first, '--approve')).code).toBe(0);
     await inbox.shows('The request is no longer pending');
     await inbox.shows('1 request is waiting for an answer');
     await inbox.shows('the keys work in a moment');
@@ -77,7 +77,7 @@ describe('aops inbox', () => {
     inbox.type(keys.ctrlC);
     expect(await inbox.exit).toBe(130);
     expect(inbox.text).not.toContain('✓ 1 request is waiting');
-    expect((await machine.aops('runs', 'stop', second)).code).toBe(0);
+    expect((await machine.here('runs', 'stop', second)).code).toBe(0);
   });
 
   it('asks what comes with --watch, leaves alone what is to be left, and ends with Ctrl-C', async () => {
@@ -90,7 +90,7 @@ describe('aops inbox', () => {
     await inbox.asks('Which vendor?');
     inbox.type(keys.down, keys.enter);
     await inbox.shows('1 answered');
-    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    expect((await machine.here('runs', 'wait', run)).code).toBe(0);
     inbox.type(keys.ctrlC);
     expect(await inbox.exit).toBe(130);
     expect(await statusOf(remainingRun)).toBe('waiting');
@@ -104,7 +104,7 @@ describe('aops inbox at 80x24', () => {
       `${Array.from({ length: 9 }, (_, index) => `- say: "Step ${index + 1} ${'is long '.repeat(20)}"`).join('\n')}\n- approve: { id: pay, title: "Publish?", description: "The report is complete." }`,
     );
     const { data } = await machine.json<{ data: { run_id: string }[] }>('inbox', '--no-input');
-    for (const { run_id } of data) expect((await machine.aops('runs', 'stop', run_id)).code).toBe(0);
+    for (const { run_id } of data) expect((await machine.here('runs', 'stop', run_id)).code).toBe(0);
     const [first, second] = [await startAsking('reporter'), await startAsking('payer')];
     const command = '(: < /dev/tty) 2> /dev/null || echo "no terminal for $AOPS_EVENT"';
     const size = { columns: 80, rows: 24 };
@@ -122,8 +122,8 @@ describe('aops inbox at 80x24', () => {
     await inbox.asks('Your comment?');
     inbox.type('Within the budget', keys.enter);
     await inbox.shows('Waiting for requests');
-    expect((await machine.aops('runs', 'wait', second)).code).toBe(0);
-    expect((await machine.aops('runs', 'messages', second)).stdout).toContain('Within the budget');
+    expect((await machine.here('runs', 'wait', second)).code).toBe(0);
+    expect((await machine.here('runs', 'messages', second)).stdout).toContain('Within the budget');
     inbox.type(keys.ctrlC);
     await inbox.shows('Answered 1; 1 still pending. Answer them with: aops inbox');
     expect(await inbox.exit).toBe(130);

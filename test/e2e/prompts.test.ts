@@ -80,7 +80,7 @@ describe('a prompt that appears by itself', () => {
     await watch.asks('Harmless?');
     watch.type(keys.down);
     await watch.shows('❯ Approve');
-    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    expect((await machine.here('runs', 'respond', run, '--approve')).code).toBe(0);
     await watch.shows('Delete production?');
     watch.type(keys.enter, approve);
     await watch.asks('Leave it pending');
@@ -112,7 +112,7 @@ describe('a prompt that appears by itself', () => {
     expect(inbox.text.slice(inbox.text.lastIndexOf('What changed?'))).not.toContain('too early');
     inbox.type(keys.ctrlC);
     expect(await inbox.exit).toBe(130);
-    expect((await machine.aops('runs', 'stop', run)).code).toBe(0);
+    expect((await machine.here('runs', 'stop', run)).code).toBe(0);
   });
 });
 
@@ -152,8 +152,8 @@ describe('a text that a person wrote', () => {
     watch.type(keys.enter);
     await eventually('the editor is open', () => existsSync(opened));
     const before = watch.raw;
-    expect((await machine.aops('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
-    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    expect((await machine.here('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
+    expect((await machine.here('runs', 'wait', run)).code).toBe(0);
     // Longer than the watch needs to notice.
     await pause(1_500);
     expect(watch.raw).toBe(before);
@@ -204,7 +204,7 @@ describe('a text that a person wrote', () => {
     await watch.asks('What changed?');
     watch.type('half a thought');
     await watch.shows('half a thought');
-    expect((await machine.aops('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
+    expect((await machine.here('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
     await watch.shows(/Somebody else answered\.\nYour text was not sent\./);
     expect(await watch.exit).toBe(0);
     expect((await unsentFiles()).slice(before)).toEqual(['half a thought\n']);
@@ -219,7 +219,7 @@ describe('a text that a person wrote', () => {
     await watch.asks('Why?');
     watch.type('half a reason');
     await watch.shows('half a reason');
-    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    expect((await machine.here('runs', 'respond', run, '--approve')).code).toBe(0);
     await watch.shows(/Somebody else answered\.\nYour text was not sent\./);
     expect(await watch.exit).toBe(0);
     expect((await unsentFiles()).slice(before)).toEqual(['half a reason\n']);
@@ -239,7 +239,7 @@ describe('a text that a person wrote', () => {
     await watch.shows('Your text was not sent.');
     expect(await watch.exit).toBe(130);
     expect((await unsentFiles()).slice(before)).toEqual(['## First?\n\na whole answer\n\n## Second?\n\nhalf an answer\n']);
-    expect((await machine.aops('runs', 'stop', run)).code).toBe(0);
+    expect((await machine.here('runs', 'stop', run)).code).toBe(0);
   });
 
   it.each([
@@ -290,7 +290,7 @@ describe('a text that a person wrote', () => {
     watch.type('fourth', keys.enter);
     await watch.shows('noted: first line');
     expect(await watch.exit).toBe(0);
-    const { stdout } = await machine.aops('runs', 'messages', run, '--all', '--json');
+    const { stdout } = await machine.here('runs', 'messages', run, '--all', '--json');
     expect(stdout).toContain('first line\\nsecond\\nthird\\nfourth');
     expect(watch.raw.lastIndexOf('\u001b[?2004l')).toBeGreaterThan(watch.raw.lastIndexOf('\u001b[?2004h'));
   });
@@ -365,7 +365,7 @@ describe('Ctrl-Z and fg', () => {
     await screen.asks('What changed?');
     screen.type('this', keys.enter);
     await screen.shows('Answered 1');
-    expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+    expect((await machine.here('runs', 'wait', run)).code).toBe(0);
     screen.type('exit', keys.enter);
     expect(await screen.exit).toBe(0);
   });
@@ -392,7 +392,7 @@ describe('a terminal that reports 0 columns', () => {
     const screen = withoutSize(command(run));
     if (command(run).includes('watch')) {
       await screen.shows('waiting');
-      expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+      expect((await machine.here('runs', 'respond', run, '--approve')).code).toBe(0);
     }
     expect(await screen.exit).toBe(0);
     expect(screen.raw.length).toBeLessThan(100_000);

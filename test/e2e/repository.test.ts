@@ -25,7 +25,7 @@ it('lets ten concurrent runs work on one repository, survives a restore, and bri
     ),
   );
   const runs = await Promise.all(numbers.map((number) => machine.startRun(`agent-${number}`, '--repo', 'shop')));
-  for (const run of runs) expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
+  for (const run of runs) expect((await machine.here('runs', 'wait', run)).code).toBe(0);
   expect(await treeOf(shop.folder)).toEqual(before);
 
   const diffs = await Promise.all(runs.map(async (run) => (await machine.aops('sandbox', 'diff', run)).stdout));

@@ -27,7 +27,7 @@ describe('a builder run on a terminal', () => {
     screen.type(keys.down, keys.enter);
     await screen.shows('Accepted: the proposal was applied to the revision.');
     expect(await screen.exit).toBe(0);
-    expect((await machine.aops('revisions', 'get', 'clerk@latest', '--procedure')).stdout).toContain('- say: Bye');
+    expect((await machine.here('revisions', 'get', 'clerk@latest', '--procedure')).stdout).toContain('- say: Bye');
   });
 
   it('withdraws its question when another client answers, and can be left for later', async () => {

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
 import type { HumanRequest } from '../../src/interface/types.ts';
+import { putEmptyDatabase } from './empty-database.ts';
 import { eventually } from './eventually.ts';
 import { Machine } from './machine.ts';
 import { processesUsing } from './processes.ts';
@@ -24,6 +25,7 @@ export class AgentService {
 
   static async start(level: Level): Promise<AgentService> {
     const service = new AgentService(await Machine.create(), level);
+    await putEmptyDatabase(path.join(service.machine.folder, 'data', 'local'));
     await service.start();
     return service;
   }
