@@ -2,9 +2,9 @@
  * A private Postgres server for tests. It is started when a test first needs it, because that takes seconds, and is stopped after all
  * tests. AOPS_TEST_DATABASE_URL names a running server to use instead, with a user that may create databases.
  */
-import { type SpawnOptions, spawn, spawnSync } from 'node:child_process';
+import { type SpawnOptions, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,6 +14,7 @@ import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { openPostgres } from '../../src/service/store/database/postgres/open.ts';
 import { eventually } from './eventually.ts';
+import { programs } from './postgres-programs.ts';
 import type { Missing } from './requirements.ts';
 import { whenDone } from './temporary.ts';
 
@@ -31,13 +32,12 @@ const unprivilegedUser = 65_534;
 const isRoot = process.getuid?.() === 0;
 const asServer: SpawnOptions = isRoot ? { uid: unprivilegedUser, gid: unprivilegedUser } : {};
 
-/** Debian does not put the programs of the server on the search path. */
-const debianFolder = '/usr/lib/postgresql';
-const programs = findPrograms();
-
 /** Why tests cannot use Postgres. */
 export const needsPostgres: Missing =
   process.env.AOPS_TEST_DATABASE_URL !== undefined || programs !== undefined ? undefined : 'postgres is not installed';
+
+/** The same for tests of the files of SQLite, which Postgres does not have. */
+export const needsSqlite: Missing = usesPostgres ? 'it is about the files of SQLite' : undefined;
 
 /** Runs once before all tests. The function that it returns runs after them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -156,12 +156,4 @@ async function execute(program: string, args: readonly string[]): Promise<void> 
   // The server that pg_ctl starts keeps its outputs open, so `close` would never come.
   const status = await new Promise((resolve, reject) => child.on('exit', resolve).on('error', reject));
   if (status !== 0) throw new Error(`${program} failed: ${output}`);
-}
-
-/** The folder of the programs; an empty text if they are on the search path. */
-function findPrograms(): string | undefined {
-  if (spawnSync('initdb', ['--version'], { stdio: 'ignore' }).error === undefined) return '';
-  const versions = existsSync(debianFolder) ? readdirSync(debianFolder) : [];
-  const folders = versions.sort((a, b) => Number(b) - Number(a)).map((version) => path.join(debianFolder, version, 'bin'));
-  return folders.find((folder) => existsSync(path.join(folder, 'initdb')));
 }

@@ -8,6 +8,7 @@ import { needsPostgres, newDatabase } from '../../support/postgres.ts';
 import { describeNeeding } from '../../support/requirements.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
+import { openNode } from '../helpers/postgres.ts';
 import { type Behaviour, Gate, runOnce } from '../helpers/runtime.ts';
 import { startApi } from '../helpers/service.ts';
 
@@ -23,7 +24,8 @@ async function newCluster(behaviours: Record<string, Behaviour>, options: Partia
 
 async function startNodes(behaviours: Record<string, Behaviour>) {
   const startNode = await newCluster(behaviours);
-  return { a: (await startNode()).api, b: (await startNode()).api };
+  const { api, proxy } = await startNode();
+  return { a: api, b: (await startNode()).api, url: proxy.url };
 }
 
 describeNeeding(needsPostgres, 'two nodes', () => {
@@ -67,6 +69,25 @@ describeNeeding(needsPostgres, 'two nodes', () => {
     const all = Array.from({ length: 24 }, (_, index) => index + 1);
     expect([total, listed.map((run) => Number(run.run_number)).sort((x, y) => x - y)]).toEqual([24, all]);
     expect([...executions.values()]).toEqual(all.map(() => 1));
+  });
+
+  it('record each of the messages and cases that they receive at the same time', async () => {
+    const { a, b, url } = await startNodes({ wait: async () => ({ status: 'sleeping', until: Number.MAX_SAFE_INTEGER }) });
+    const run = await a.run('wait');
+    const { queue } = await a.ok('createQueue', { body: { name: 'Queue' } });
+    await Promise.all(
+      Array.from({ length: 16 }, async (_, index) => {
+        const api = index % 2 === 0 ? a : b;
+        await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: `message ${index}` } });
+        await api.ok('createCases', { params: { queue_id: queue.id }, body: { case: { title: `case ${index}` } } });
+      }),
+    );
+    expect((await a.texts(run.id)).filter((text) => text.startsWith('message'))).toHaveLength(16);
+    const store = await openNode(url, 'test', 1);
+    const [counted] = await store.selectFrom('runs').select('submitted_prompt_count').where('id', '=', run.id).execute();
+    expect(counted).toEqual({ submitted_prompt_count: 16 });
+    const { total } = await b.ok('listCases', { params: { queue_id: queue.id }, query: { limit: 1 } });
+    expect(total).toBe(16);
   });
 
   it('accept one of several answers to a human request', async () => {

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
 import { eventually } from '../../support/eventually.ts';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { heldDisk } from '../helpers/disk.ts';
@@ -252,7 +254,7 @@ describe('a restart', () => {
     expect(effects).toEqual(['first', 'second']);
   });
 
-  it('executes nothing of a run that is not on disk', async () => {
+  itNeeding(needsSqlite, 'executes nothing of a run that is not on disk', async () => {
     const effects: string[] = [];
     const api = await startApi({
       behaviours: {
@@ -274,7 +276,7 @@ describe('a restart', () => {
     expect(effects).toEqual(['executed']);
   });
 
-  it('continues runs after a crash, with everything that was acknowledged', async () => {
+  itNeeding(needsSqlite, 'continues runs after a crash, with everything that was acknowledged', async () => {
     const effects: string[] = [];
     const arrival = new Gate();
     const first = await startApi({ behaviours: { approval, work: counting(effects, arrival, new Gate()) } });

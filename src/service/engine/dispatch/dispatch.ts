@@ -4,11 +4,13 @@
  */
 import { ServiceError } from '../../errors.ts';
 import { planOf } from '../../store/access/plans.ts';
+import { lockTeam } from '../../store/access/teams.ts';
 import { insertCaseEvents } from '../../store/cases/case-events.ts';
 import { admitDueCases, delegatedAgents, nextCase, nextPostponed, runsForCases } from '../../store/cases/case-line.ts';
 import { triggersOnQueues } from '../../store/cases/case-triggers.ts';
 import { changeCase } from '../../store/cases/cases.ts';
 import type { Queries } from '../../store/database/database.ts';
+import { isShared } from '../../store/database/row-locks.ts';
 import type { CaseRow, JobRow, QueueRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
@@ -37,6 +39,9 @@ export const dispatchCasesJob = defineJob({ kind: jobKinds.dispatchCases, concur
 
 async function dispatchCases(engine: HasStore & HasClock & HasLog & HasRuntimes, job: JobRow): Promise<void> {
   const startedCount = await engine.store.transaction().execute(async (trx) => {
+    // The team first, because runs that end lock it before this job.
+    const team = isShared(trx) ? await teamOfQueue(trx, job.subject_id) : undefined;
+    if (team !== undefined) await lockTeam(trx, team);
     if (!(await holdsJob(trx, job))) return 0;
     const queue = await trx.selectFrom('queues').selectAll().where('id', '=', job.subject_id).executeTakeFirst();
     const consumers = queue === undefined ? [] : await consumersOf(trx, queue);
@@ -50,6 +55,9 @@ async function dispatchCases(engine: HasStore & HasClock & HasLog & HasRuntimes,
   });
   if (startedCount > 0) engine.log('info', 'cases dispatched', { queue: job.subject_id, cases: startedCount });
 }
+
+const teamOfQueue = async (trx: Queries, id: string): Promise<string | undefined> =>
+  (await trx.selectFrom('queues').select('team_id').where('id', '=', id).executeTakeFirst())?.team_id;
 
 async function consumersOf(trx: Queries, queue: QueueRow): Promise<Consumer[]> {
   const triggers = await triggersOnQueues(trx, [queue.id]);

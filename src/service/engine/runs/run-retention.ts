@@ -56,13 +56,14 @@ async function removeEnded(engine: HasStore & HasSandboxes & HasFiles & HasBacku
     if (signal.aborted) break;
     await engine.backups.removals.run(signal, async () => {
       const putAside: (() => Promise<void>)[] = [];
-      await store.transaction().execute(async (trx) => {
+      const count = await store.transaction().execute(async (trx) => {
         // A run that is being continued at this moment waits for the transaction, and then finds that it is gone.
         const { runs, sandboxIds } = await removeRuns(trx, ids, { before, jobKinds: [jobKinds.run, jobKinds.evaluate] });
         for (const id of sandboxIds) putAside.push(await sandboxes.putAside(id));
         for (const run of runs) putAside.push(await files.putAside(run.id));
-        removedCount += runs.length;
+        return runs.length;
       });
+      removedCount += count;
       for (const remove of putAside) await remove();
     });
     // Requests take precedence.

@@ -2,6 +2,7 @@
 import type { Insertable, Updateable } from 'kysely';
 import type { BuilderRunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
+import { lockIfDeciding } from '../database/row-locks.ts';
 import type { BuilderRunRow, BuilderRunsTable } from '../database/schema.ts';
 
 /** Statuses of a builder run that has not ended. */
@@ -33,6 +34,7 @@ export async function activeBuilderRun(db: Queries, buildId: string): Promise<Bu
 
 /** A builder run of an agent of the team, unless the agent has been deleted. */
 export async function findBuilderRun(db: Queries, teamId: string, id: string): Promise<BuilderRunRow | undefined> {
+  await lockIfDeciding(db, 'builder_runs', id);
   return db
     .selectFrom('builder_runs')
     .innerJoin('agents', 'agents.id', 'builder_runs.agent_id')
@@ -44,6 +46,7 @@ export async function findBuilderRun(db: Queries, teamId: string, id: string): P
 }
 
 export async function builderRunById(db: Queries, id: string): Promise<BuilderRunRow | undefined> {
+  await lockIfDeciding(db, 'builder_runs', id);
   return db.selectFrom('builder_runs').selectAll().where('id', '=', id).executeTakeFirst();
 }
 

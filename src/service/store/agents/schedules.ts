@@ -1,6 +1,7 @@
 /** Schedules of agents. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
+import { lockIfDeciding } from '../database/row-locks.ts';
 import type { ScheduleRow, SchedulesTable } from '../database/schema.ts';
 
 /** A schedule with the name of the credential that created it. */
@@ -12,10 +13,12 @@ export async function insertSchedule(db: Queries, schedule: Insertable<Schedules
 
 /** The schedule, if it belongs to the agent. */
 export async function findSchedule(db: Queries, agentId: string, id: string): Promise<ListedSchedule | undefined> {
+  await lockIfDeciding(db, 'schedules', id);
   return listQuery(db).where('schedules.id', '=', id).where('schedules.agent_id', '=', agentId).executeTakeFirst();
 }
 
 export async function scheduleById(db: Queries, id: string): Promise<ScheduleRow | undefined> {
+  await lockIfDeciding(db, 'schedules', id);
   return db.selectFrom('schedules').selectAll().where('id', '=', id).executeTakeFirst();
 }
 

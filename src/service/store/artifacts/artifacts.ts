@@ -2,6 +2,7 @@
 import type { Insertable, Updateable } from 'kysely';
 import type { ArtifactStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
+import { lockIfDeciding } from '../database/row-locks.ts';
 import type { ArtifactRow, ArtifactsTable } from '../database/schema.ts';
 
 /** Statuses of a generation that has not ended. */
@@ -30,11 +31,13 @@ export async function insertArtifact(db: Queries, artifact: Insertable<Artifacts
 }
 
 export async function findArtifact(db: Queries, teamId: string, id: string): Promise<ArtifactRow | undefined> {
+  await lockIfDeciding(db, 'artifacts', id);
   return db.selectFrom('artifacts').selectAll().where('id', '=', id).where('team_id', '=', teamId).executeTakeFirst();
 }
 
 /** For jobs, which have no team. */
 export async function artifactById(db: Queries, id: string): Promise<ArtifactRow | undefined> {
+  await lockIfDeciding(db, 'artifacts', id);
   return db.selectFrom('artifacts').selectAll().where('id', '=', id).executeTakeFirst();
 }
 

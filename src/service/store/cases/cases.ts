@@ -2,7 +2,7 @@
 import type { Insertable, Updateable } from 'kysely';
 import type { CaseStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
-import { lockRows } from '../database/row-locks.ts';
+import { lockIfDeciding, lockRows } from '../database/row-locks.ts';
 import type { CaseRow, CasesTable } from '../database/schema.ts';
 import { lineRanks } from './case-line.ts';
 
@@ -42,10 +42,12 @@ export async function insertCases(
 }
 
 export async function caseById(db: Queries, id: string): Promise<CaseRow | undefined> {
+  await lockIfDeciding(db, 'cases', id);
   return db.selectFrom('cases').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
 export async function findCase(db: Queries, teamId: string, id: string): Promise<CaseRow | undefined> {
+  await lockIfDeciding(db, 'cases', id);
   return db
     .selectFrom('cases')
     .innerJoin('queues', 'queues.id', 'cases.queue_id')

@@ -1,6 +1,7 @@
 /** Queues. A queue is deleted with everything in it. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
+import { lockIfDeciding } from '../database/row-locks.ts';
 import type { QueueRow, QueuesTable } from '../database/schema.ts';
 
 export async function insertQueue(db: Queries, queue: Insertable<QueuesTable>): Promise<QueueRow> {
@@ -8,6 +9,7 @@ export async function insertQueue(db: Queries, queue: Insertable<QueuesTable>): 
 }
 
 export async function findQueue(db: Queries, teamId: string, id: string): Promise<QueueRow | undefined> {
+  await lockIfDeciding(db, 'queues', id);
   return db.selectFrom('queues').selectAll().where('id', '=', id).where('team_id', '=', teamId).executeTakeFirst();
 }
 

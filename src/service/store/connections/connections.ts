@@ -1,6 +1,7 @@
 /** Connections, and the runs that used them. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
+import { lockIfDeciding } from '../database/row-locks.ts';
 import type { ConnectionRow, ConnectionsTable } from '../database/schema.ts';
 
 export async function insertConnection(db: Queries, connection: Insertable<ConnectionsTable>): Promise<ConnectionRow> {
@@ -25,6 +26,7 @@ export async function listConnectionRows(
 }
 
 export async function findConnection(db: Queries, teamId: string, id: string): Promise<ConnectionRow | undefined> {
+  await lockIfDeciding(db, 'connections', id);
   return db
     .selectFrom('connections')
     .selectAll()

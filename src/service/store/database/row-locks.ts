@@ -1,7 +1,8 @@
 /**
  * Locks of rows on which a decision depends, until the transaction ends. Transactions of SQLite are serial, so nothing is locked there.
  * On a database that several processes change, everything that reads a row in order to change it, or numbers rows that belong to it,
- * locks it first. Rows are locked in this order: team, agent, queue, case, run, artifact, job, delivery.
+ * locks it first. Where a transaction locks several rows, it does so in this order if it can: team, agent, queue, case, run, artifact,
+ * job. A transaction that meets another one in the opposite order is repeated.
  */
 import { type DialectAdapter, sql } from 'kysely';
 import type { Queries } from './database.ts';
@@ -16,7 +17,18 @@ export interface SharedAdapter extends DialectAdapter {
 export const isShared = (db: Queries): boolean => (db.getExecutor().adapter as Partial<SharedAdapter>).isShared === true;
 
 /** Tables whose rows can be locked by their ID. */
-export type LockedTable = 'teams' | 'agents' | 'queues' | 'cases' | 'runs' | 'artifacts' | 'builder_runs' | 'jobs';
+export type LockedTable =
+  | 'teams'
+  | 'agents'
+  | 'queues'
+  | 'cases'
+  | 'runs'
+  | 'artifacts'
+  | 'builder_runs'
+  | 'schedules'
+  | 'webhooks'
+  | 'connections'
+  | 'jobs';
 
 /** Locks the rows with these IDs, in the order of the IDs. Call it in a transaction, before anything that depends on them is read. */
 export async function lockRows(trx: Queries, table: LockedTable, ids: readonly string[]): Promise<void> {
@@ -27,6 +39,13 @@ export async function lockRows(trx: Queries, table: LockedTable, ids: readonly s
 /** Waits until no other transaction has locked this name, and locks it until the transaction ends. Nothing for SQLite, see above. */
 export async function lockName(trx: Queries, name: string): Promise<void> {
   if (isShared(trx)) await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx);
+}
+
+/**
+ * Locks a row that is about to be read, if that is part of a transaction: what a transaction reads on its own is what it decides on.
+ */
+export async function lockIfDeciding(db: Queries, table: LockedTable, id: string): Promise<void> {
+  if (db.isTransaction) await lockRows(db, table, [id]);
 }
 
 // Rows that refer to the locked one can still be inserted by others.

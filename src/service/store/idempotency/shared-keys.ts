@@ -40,8 +40,8 @@ export class SharedIdempotencyKeys implements IdempotencyKeys {
       const now = this.#clock.now();
       const row = await findKey(this.#store, request);
       if (row !== undefined && Number(row.expires_at) > now) return stateOf(row, request);
-      const usage = await this.#countedUsage(now);
-      if (!usage.reserve(request.credentialId)) return { state: 'full', now, expiry: await nextExpiry(this.#store, request.credentialId) };
+      const usage = await this.#reserve(request.credentialId, now);
+      if (usage === undefined) return { state: 'full', now, expiry: await nextExpiry(this.#store, request.credentialId) };
       let bytes: number | undefined;
       try {
         return await this.#execute(request, now, execute, (result) => {
@@ -63,6 +63,17 @@ export class SharedIdempotencyKeys implements IdempotencyKeys {
   async removeExpired(): Promise<void> {
     await removeExpiredKeys(this.#store, this.#clock.now());
     this.#usage = undefined;
+  }
+
+  /** Where the key is counted from now on; undefined if its credential has stored as much as it may. */
+  async #reserve(credentialId: string, now: number): Promise<KeyUsage | undefined> {
+    const usage = await this.#countedUsage(now);
+    if (usage.reserve(credentialId)) return usage;
+    const removedKeys = await removeExpiredKeys(this.#store, now);
+    if (!removedKeys.some((key) => key.credential_id === credentialId)) return undefined;
+    this.#usage = undefined;
+    const newUsage = await this.#countedUsage(now);
+    return newUsage.reserve(credentialId) ? newUsage : undefined;
   }
 
   /** Counts what is stored. Other processes can store keys until it is counted again, so the bound is not exact. */

@@ -3,7 +3,7 @@ import type { Updateable } from 'kysely';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
-import { isShared, lockRows } from '../database/row-locks.ts';
+import { isShared, lockIfDeciding, lockRows } from '../database/row-locks.ts';
 import type { RunRow, RunsTable } from '../database/schema.ts';
 import { asStored } from '../database/stored-values.ts';
 import { addToTotals, moveInTotals } from './run-totals.ts';
@@ -51,13 +51,19 @@ export async function insertRun(trx: Queries, run: RunRow): Promise<RunRow> {
 
 const byId = preparedQuery((db, { id }: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', id));
 
-export const runById = (db: Queries, id: string): Promise<RunRow | undefined> => byId.first(db, { id });
+export async function runById(db: Queries, id: string): Promise<RunRow | undefined> {
+  await lockIfDeciding(db, 'runs', id);
+  return byId.first(db, { id });
+}
 
 const ofTeam = preparedQuery((db, { id, teamId }: { id: string; teamId: string }) =>
   db.selectFrom('runs').selectAll().where('id', '=', id).where('team_id', '=', teamId),
 );
 
-export const findRun = (db: Queries, teamId: string, id: string): Promise<RunRow | undefined> => ofTeam.first(db, { id, teamId });
+export async function findRun(db: Queries, teamId: string, id: string): Promise<RunRow | undefined> {
+  await lockIfDeciding(db, 'runs', id);
+  return ofTeam.first(db, { id, teamId });
+}
 
 const statusOf = preparedQuery((db, { id }: { id: string }) => db.selectFrom('runs').select('status').where('id', '=', id));
 
@@ -83,6 +89,7 @@ export async function changeRun(
   from: readonly RunStatus[],
   changes: Updateable<RunsTable>,
 ): Promise<RunRow | undefined> {
+  await lockIfDeciding(trx, 'runs', id);
   for (;;) {
     // If there is only one, the update finds out whether the run has it.
     const before = from.length === 1 ? from[0] : (await statusOf.first(trx, { id }))?.status;

@@ -3,6 +3,7 @@ import type { Insertable, Updateable } from 'kysely';
 import { cachedQuery } from '../database/cached.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
+import { lockIfDeciding } from '../database/row-locks.ts';
 import type { WebhookRow, WebhookSecretRow, WebhookSecretsTable, WebhookSubscriptionsTable } from '../database/schema.ts';
 
 export async function insertWebhook(db: Queries, webhook: Insertable<WebhookSubscriptionsTable>): Promise<WebhookRow> {
@@ -26,6 +27,7 @@ const ofTeam = preparedQuery((db, { teamId }: { teamId: string }) =>
 export const recipientRows = cachedQuery(['webhook_subscriptions'], ofTeam);
 
 export async function findWebhook(db: Queries, teamId: string, id: string): Promise<WebhookRow | undefined> {
+  await lockIfDeciding(db, 'webhooks', id);
   return db
     .selectFrom('webhook_subscriptions')
     .selectAll()

@@ -6,6 +6,8 @@ import { secretHash } from '../../../../src/service/secret-hash.ts';
 import { insertCredential, insertToken } from '../../../../src/service/store/access/credentials.ts';
 import { insertTeam } from '../../../../src/service/store/access/teams.ts';
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
+import { needsSqlite } from '../../../support/postgres.ts';
+import { itNeeding } from '../../../support/requirements.ts';
 import { temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
 import { type Answer, type Api, startApi } from '../../helpers/service.ts';
@@ -108,7 +110,7 @@ describe('a key that is used again', () => {
     expect([lateAnswer.status, codeOf(lateAnswer), isReplayed(lateAnswer)]).toEqual([409, 'agent_name_taken', false]);
   });
 
-  it('expires even if no request arrives, together with the secret in its response', async () => {
+  itNeeding(needsSqlite, 'expires even if no request arrives, together with the secret in its response', async () => {
     const clock = new ManualClock();
     const api = await startApi({ clock });
     const { body } = await api.send('POST', '/v2/local/tokens', {
@@ -145,7 +147,7 @@ describe('a key that is used again', () => {
 });
 
 describe('the owner of a key', () => {
-  it('is the credential, whatever token it presents', async () => {
+  itNeeding(needsSqlite, 'is the credential, whatever token it presents', async () => {
     const dataDirectory = await temporaryDirectory();
     const db = await openDatabase(dataDirectory);
     const created_at = new Date().toISOString();
