@@ -12,6 +12,8 @@ interface Payloads {
   'run.status': { status: string; previous: string | null };
   message: { message: RunMessage };
   'human_request.pending': { human_request: HumanRequest };
+  /** The service has recorded another reminder of a request that is still pending. */
+  'human_request.reminder': { human_request: HumanRequest };
   /** `answered` when somebody has answered; `withdrawn` when the run no longer needs an answer. */
   'human_request.resolved': { human_request_id: string; title: string; resolution: 'answered' | 'withdrawn' };
   'rate_limit.waiting': WaitingBody['data'];

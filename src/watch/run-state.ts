@@ -43,7 +43,7 @@ export class RunState {
       offset: this.offset,
       lastMessageId: this.lastMessageId,
       status: this.status,
-      request: this.request && { id: this.request.id, title: this.request.title, created_at: this.request.created_at },
+      request: this.request && knownPart(this.request),
       lastUserMessageAt: Number.isFinite(this.#lastUserMessageAt) ? this.#lastUserMessageAt : undefined,
       isFinished: this.#isFinished,
       stream: this.#lastEventId === undefined ? undefined : { eventId: this.#lastEventId, messages: this.#streamedMessages },
@@ -55,9 +55,9 @@ export class RunState {
     return this.status === null;
   }
 
-  /** Whether a run's status or its request differs from the known state. */
+  /** Whether a run's status or its request differs from the known state, or there was a reminder of the request. */
   differs(run: Run, request: HumanRequest | null): boolean {
-    return run.status !== this.status || request?.id !== this.request?.id;
+    return run.status !== this.status || request?.id !== this.request?.id || (request !== null && this.#wasReminded(request));
   }
 
   /**
@@ -99,6 +99,7 @@ export class RunState {
       case 'run.status':
         return yield* this.#statusChanged(requireMember(body as { status: string }, 'status').status);
       case 'human_request.pending':
+      case 'human_request.reminder':
         return yield* this.#openRequest(requireMember(body as { human_request: HumanRequest }, 'human_request').human_request);
       case 'human_request.resolved': {
         const { human_request_id: id, resolution } = requireMember(
@@ -128,9 +129,16 @@ export class RunState {
   }
 
   *#openRequest(request: HumanRequest): Generator<RunEventBody, void, undefined> {
-    if (request.id === this.request?.id) return;
+    const isKnown = request.id === this.request?.id;
+    if (isKnown && !this.#wasReminded(request)) return;
     this.request = request;
-    yield { type: 'human_request.pending', data: { human_request: request } };
+    yield { type: isKnown ? 'human_request.reminder' : 'human_request.pending', data: { human_request: request } };
+  }
+
+  /** Whether the service has reminded of the known request since it was reported last. Other services might not have reminders. */
+  #wasReminded({ reminded_at }: HumanRequest): boolean {
+    const [time, knownTime] = [Date.parse(reminded_at ?? ''), Date.parse(this.request?.reminded_at ?? '')];
+    return !Number.isNaN(time) && !(time <= knownTime);
   }
 
   *#resolveRequest(id: string, resolution: 'answered' | 'withdrawn'): Generator<RunEventBody, void, undefined> {
@@ -146,6 +154,12 @@ export class RunState {
     return isInterrupted && !(this.#lastUserMessageAt >= Date.parse(request.created_at)) ? 'withdrawn' : 'answered';
   }
 }
+
+/** The part of a request that a position contains. */
+const knownPart = ({ id, title, created_at, reminded_at }: NonNullable<RunPosition['request']>): RunPosition['request'] => ({
+  ...{ id, title, created_at },
+  ...(reminded_at != null && { reminded_at }),
+});
 
 /** The data of an event, which must have this member. */
 function requireMember<Data extends object>(data: Data | null, member: keyof Data & string): Data {

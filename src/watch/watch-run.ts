@@ -71,8 +71,9 @@ export async function* positionedEvents(
     lastEventId: start.stream?.eventId,
   });
   const poller = new RunPoller(runId, state, clock);
-  // Without an event to continue after, the stream begins with all messages of the run; polling finds the position faster.
-  const pollsFirst = start.offset > 0 && start.stream === undefined;
+  // Without an event to continue after, the stream begins with all messages of the run; polling finds the position faster. The stream
+  // would not report either that a request was resolved which it has not reported itself.
+  const pollsFirst = start.stream === undefined && (start.offset > 0 || start.request !== null);
   let position = start;
   for await (const body of pollEvents<PositionedBody>(client, options, (call, pace) => poller.poll(call, pace.isQuick), {
     stream,

@@ -19,16 +19,16 @@ const tokenOf = (runs: Record<string, RunPosition>, seq = 60): string =>
 
 const anyId = fc.oneof(fc.uuid(), fc.string());
 const anyCount = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+const anyTime = fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true }).map((date) => date.toISOString());
 const anyPosition: fc.Arbitrary<RunPosition> = fc.record({
   offset: anyCount,
   lastMessageId: fc.option(anyId, { nil: undefined }),
   status: fc.option(fc.constantFrom('running', 'waiting', 'completed', 'postponed', '')),
   request: fc.option(
-    fc.record({
-      id: anyId,
-      title: fc.string({ unit: 'grapheme' }),
-      created_at: fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true }).map((date) => date.toISOString()),
-    }),
+    fc.record(
+      { id: anyId, title: fc.string({ unit: 'grapheme' }), created_at: anyTime, reminded_at: anyTime },
+      { requiredKeys: ['id', 'title', 'created_at'] },
+    ),
   ),
   lastUserMessageAt: fc.option(anyCount, { nil: undefined }),
   isFinished: fc.boolean(),

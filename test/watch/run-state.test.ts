@@ -57,7 +57,7 @@ describe('an event of the stream', () => {
     expect(streamEvents(new RunState(), 'run.renamed', { message: message('m1'), status: 'running', run: runOf('completed') })).toEqual([]);
   });
 
-  it.each(['message', 'run.status', 'human_request.pending', 'human_request.resolved', 'run.finished'])(
+  it.each(['message', 'run.status', 'human_request.pending', 'human_request.reminder', 'human_request.resolved', 'run.finished'])(
     'of the type %s is rejected without its content',
     (type) => {
       for (const data of [null, 'text', {}, { message: null, status: null, human_request: null, human_request_id: null, run: null }])
@@ -65,6 +65,42 @@ describe('an event of the stream', () => {
       expect(() => [...new RunState().event({ id: '1', type, data: 'not JSON' })]).toThrow(SyntaxError);
     },
   );
+});
+
+describe('a reminder of a request', () => {
+  const request = question('q1', 'Pay?');
+  const reminded = (hour: number) => ({ ...request, reminders: hour, reminded_at: `2026-07-18T1${hour}:00:00.000Z` });
+  const typesOf = (bodies: readonly RunEventBody[]): string[] => bodies.map(({ type }) => type);
+
+  it('is reported once, by a stream and by polling', () => {
+    const state = new RunState();
+    streamEvents(state, 'human_request.pending', { human_request: request });
+    expect(state.differs(runOf('waiting'), reminded(1))).toBe(true);
+    expect(streamEvents(state, 'human_request.reminder', { human_request: reminded(1) })).toEqual([
+      { type: 'human_request.reminder', data: { human_request: reminded(1) } },
+    ]);
+    expect(streamEvents(state, 'human_request.reminder', { human_request: reminded(1) })).toEqual([]);
+    streamEvents(state, 'run.status', { status: 'waiting' });
+    expect(state.differs(runOf('waiting'), reminded(1))).toBe(false);
+    expect(typesOf([...state.run(runOf('waiting'), reminded(2))])).toEqual(['human_request.reminder']);
+    expect(typesOf([...state.run(runOf('waiting'), reminded(2))])).toEqual([]);
+    // A response from before the reminder, or of a list that does not contain it.
+    for (const earlier of [request, reminded(1), { ...request, reminded_at: 'unknown' }])
+      expect([state.differs(runOf('waiting'), earlier), ...state.run(runOf('waiting'), earlier)]).toEqual([false]);
+    expect(state.position.request).toEqual({
+      id: 'q1',
+      title: 'Pay?',
+      created_at: request.created_at,
+      reminded_at: reminded(2).reminded_at,
+    });
+  });
+
+  it('is not reported if it preceded the watch, and is if it came while nobody watched', () => {
+    const state = new RunState();
+    expect(typesOf([...state.run(runOf('waiting'), reminded(1))])).toEqual(['run.status', 'human_request.pending']);
+    expect(typesOf([...new RunState(state.position).run(runOf('waiting'), reminded(1))])).toEqual([]);
+    expect(typesOf([...new RunState(state.position).run(runOf('waiting'), reminded(2))])).toEqual(['human_request.reminder']);
+  });
 });
 
 describe('the request of a run that has ended', () => {

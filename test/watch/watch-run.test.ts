@@ -41,6 +41,8 @@ function eventInShort(event: RunEvent): string {
       return `${event.data.previous}>${event.data.status}`;
     case 'human_request.pending':
       return `?${event.data.human_request.id}`;
+    case 'human_request.reminder':
+      return `reminder of ${event.data.human_request.id}`;
     case 'human_request.resolved':
       return `!${event.data.human_request_id} ${event.data.resolution}`;
     case 'rate_limit.waiting':

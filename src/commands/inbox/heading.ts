@@ -1,7 +1,7 @@
 /** Lines about a request: its run, how long it has been waiting, and its position among the requests. Pure. */
 import type { PendingRequest } from '../../cli/following/pending-requests.ts';
+import { waitingTime } from '../../cli/following/waiting-time.ts';
 import { runTitle } from '../../cli/names/run-names.ts';
-import { elapsedTime } from '../../terminal/relative-time.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 
 /** `position` of `total`, from 1. */
@@ -17,7 +17,7 @@ export function heading(request: PendingRequest, { position, total }: Place, now
     ...(profile ? [`Profile ${profile}`] : []),
     ...(run_number ? [runTitle({ id, run_number })] : []),
     `${agent_name}: ${run_title}`,
-    waitingFor(created_at, now),
+    waitingTime({ created_at }, now),
     ...(total > 1 ? [`${position} of ${total}`] : []),
   ];
   return sanitizeLine(parts.join('  '));
@@ -26,7 +26,5 @@ export function heading(request: PendingRequest, { position, total }: Place, now
 /** The line for a reminder of a request. */
 export const reminderLine = ({ run_id: id, run_number, agent_name, title, created_at, profile }: PendingRequest, now: number): string =>
   sanitizeLine(
-    `${profile ? `Profile ${profile}: ` : ''}Reminder: ${agent_name} ${runTitle({ id, run_number })} has been ${waitingFor(created_at, now)}: ${title}`,
+    `${profile ? `Profile ${profile}: ` : ''}Reminder: ${agent_name} ${runTitle({ id, run_number })} has been ${waitingTime({ created_at }, now)}: ${title}`,
   );
-
-const waitingFor = (since: string, now: number): string => `waiting for ${elapsedTime(new Date(since), now)}`;

@@ -3,6 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import type { HeldSink } from '../../cli/following/request-answerer.ts';
+import { waitingTime } from '../../cli/following/waiting-time.ts';
 import type { Transcript } from '../../cli/records/transcript.ts';
 import type { StatusLine } from '../../terminal/progress.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
@@ -108,7 +109,11 @@ export class TranscriptSink implements Sink {
     this.#heldEvents = undefined;
     this.#skipResponse = answeredHere;
     this.#statusLine?.show();
-    for (const event of heldEvents) await this.event(event);
+    for (const event of heldEvents) {
+      // The prompt that was on the screen has made a reminder of its request pointless.
+      if (event.type === 'human_request.reminder') await this.#onPrinted?.(event);
+      else await this.event(event);
+    }
   }
 
   close(): void {
@@ -137,6 +142,10 @@ export class TranscriptSink implements Sink {
       case 'human_request.pending':
         // The prompt itself displays the request.
         return this.#prompts ? [] : [`? ${sanitizeLine(event.data.human_request.title)}`];
+      case 'human_request.reminder':
+        return [
+          `! ${sanitizeLine(event.data.human_request.title)} ${dim(`(${waitingTime(event.data.human_request, this.#clock.now())})`)}`,
+        ];
       case 'human_request.resolved':
         return event.data.resolution === 'withdrawn' ? [dim(`No longer pending: ${sanitizeLine(event.data.title)}`)] : [];
       case 'rate_limit.waiting':

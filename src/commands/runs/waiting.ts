@@ -1,5 +1,6 @@
 /** Displays the status and the requests of the run while `runs wait` is waiting. Displays nothing without a terminal. */
 
+import { waitingTime } from '../../cli/following/waiting-time.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { type NamedRun, runForHere, runTitle, runWord } from '../../cli/names/run-names.ts';
 import { Transcript } from '../../cli/records/transcript.ts';
@@ -31,6 +32,12 @@ export async function waitingView(context: Context, run: NamedRun, answers: bool
     async event(event) {
       await sink.event(event);
       if (event.type === 'human_request.resolved') needsAnswer = false;
+      if (event.type === 'human_request.reminder') {
+        const { human_request: request } = event.data;
+        terminal.note(
+          `Reminder: run ${runTitle(requestedRun)} has been ${waitingTime(request, clock.now())}: ${sanitizeLine(request.title)}`,
+        );
+      }
       if (event.type !== 'human_request.pending' || answers) return;
       needsAnswer = true;
       terminal.note(`Run ${runTitle(requestedRun)} needs an answer: ${sanitizeLine(event.data.human_request.title)}`);

@@ -11,7 +11,7 @@ export const eventSchemas = {
     }),
     response: Type.String({
       description:
-        'Server-sent events until the run has ended: message {message}, run.status {status, previous}, human_request.pending {human_request}, human_request.resolved {human_request_id, title, resolution}, and run.finished {run}, which is the last. Each has an id; a request with it as Last-Event-ID continues after that event, and is answered 204 after the last one.',
+        'Server-sent events until the run has ended: message {message}, run.status {status, previous}, human_request.pending {human_request}, human_request.reminder {human_request}, human_request.resolved {human_request_id, title, resolution}, and run.finished {run}, which is the last. Each has an id; a request with it as Last-Event-ID continues after that event, and is answered 204 after the last one.',
     }),
   },
   streamRunsEvents: {

@@ -43,6 +43,7 @@ export const RunEvent = eventsOf(
     'run.status': statusChange,
     message: Type.Object({ message: RunMessage }),
     'human_request.pending': Type.Object({ human_request: HumanRequest }),
+    'human_request.reminder': Type.Object({ human_request: HumanRequest }),
     'human_request.resolved': Type.Object({
       human_request_id: Type.String(),
       title: Type.String(),

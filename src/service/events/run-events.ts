@@ -38,13 +38,21 @@ export class RunEvents implements EventSource {
     const { request } = this.#position;
     if (request !== null && request !== pending?.id) {
       const row = await findHumanRequest(this.#db, run.id, request);
-      yield this.#event('human_request.resolved', resolvedData(request, row), { request: null });
+      yield this.#event('human_request.resolved', resolvedData(request, row), { request: null, reminders: 0 });
     }
     const previous = this.#position.status;
     if (run.status !== previous)
       yield this.#event('run.status', { status: run.status, previous }, { status: run.status, isFinished: false });
-    if (pending !== undefined && pending.id !== this.#position.request)
-      yield this.#event('human_request.pending', { human_request: humanRequestView(pending) }, { request: pending.id });
+    if (pending !== undefined) {
+      const { id, reminders } = pending;
+      const isNew = id !== this.#position.request;
+      if (isNew || reminders > this.#position.reminders)
+        yield this.#event(
+          isNew ? 'human_request.pending' : 'human_request.reminder',
+          { human_request: humanRequestView(pending) },
+          { request: id, reminders },
+        );
+    }
     if (!isTerminal(run.status)) return true;
     if (!this.#position.isFinished) yield this.#event('run.finished', { run: runView(run, pending) }, { isFinished: true });
     return false;

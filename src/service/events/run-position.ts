@@ -18,17 +18,23 @@ export interface RunPosition {
   status: string | null;
   /** ID of the human request that was last reported as pending. */
   request: string | null;
+  /** How many reminders of it were reported, or preceded it. */
+  reminders: number;
   /** Whether the end of the run was reported. */
   isFinished: boolean;
 }
 
-export const runStart = (): RunPosition => ({ seq: 0, mark: '', status: null, request: null, isFinished: false });
+export const runStart = (): RunPosition => ({ seq: 0, mark: '', status: null, request: null, reminders: 0, isFinished: false });
 
 /** The position of a reader that only wants what happens from now on. */
 export async function runPresent(db: Queries, run: Pick<RunRow, 'id' | 'status'>): Promise<RunPosition> {
   const [request, seq] = [await pendingRequest(db, run.id), await countMessages(db, run.id)];
   const mark = markOf((await messageIdAt(db, run.id, seq)) ?? '');
-  return { seq, mark, status: run.status, request: request?.id ?? null, isFinished: isTerminal(run.status) };
+  return {
+    ...{ seq, mark, status: run.status, isFinished: isTerminal(run.status) },
+    request: request?.id ?? null,
+    reminders: request?.reminders ?? 0,
+  };
 }
 
 /** How many characters of a message's ID a position contains. */
@@ -37,16 +43,21 @@ const markLength = 8;
 export const markOf = (messageId: string): string => messageId.slice(0, markLength);
 
 /** The position as the ID of an event. */
-export const runEventId = ({ seq, mark, status, request, isFinished }: RunPosition): string =>
-  [seq, mark, status ?? '', request ?? '', isFinished ? 'end' : ''].join('.');
+export const runEventId = ({ seq, mark, status, request, reminders, isFinished }: RunPosition): string =>
+  [seq, mark, status ?? '', `${request ?? ''}${reminders === 0 ? '' : `~${reminders}`}`, isFinished ? 'end' : ''].join('.');
 
-const form = /^(\d{1,15})\.([\w-]{0,8})\.([a-z_]*)\.([\w-]*)\.(end)?$/;
+/** The reminders are missing in the IDs of earlier versions, and if there were none. */
+const form = /^(\d{1,15})\.([\w-]{0,8})\.([a-z_]*)\.([\w-]*)(?:~(\d{1,9}))?\.(end)?$/;
 
 /** The position in a `Last-Event-ID`. @throws ServiceError 400 `invalid_request` if it is not one */
 export function runPosition(id: string): RunPosition {
-  const [, seq, mark = '', status, request, end] = form.exec(id) ?? [];
+  const [, seq, mark = '', status, request, reminders = '0', end] = form.exec(id) ?? [];
   if (seq === undefined) throw foreignEventId();
-  return { seq: Number(seq), mark, status: status || null, request: request || null, isFinished: end !== undefined };
+  return {
+    ...{ seq: Number(seq), mark, status: status || null, isFinished: end !== undefined },
+    request: request || null,
+    reminders: Number(reminders),
+  };
 }
 
 /** The ID of an event in a stream of several runs. */

@@ -8,8 +8,8 @@ export interface RunPosition {
   readonly lastMessageId: string | undefined;
   /** The last reported status; null before the first one. */
   readonly status: string | null;
-  /** The request that was reported as pending. */
-  readonly request: Pick<HumanRequest, 'id' | 'title' | 'created_at'> | null;
+  /** The request that was reported as pending, with its last reminder. */
+  readonly request: Pick<HumanRequest, 'id' | 'title' | 'created_at' | 'reminded_at'> | null;
   /** When the run last received a message from a person, in milliseconds since the epoch. */
   readonly lastUserMessageAt: number | undefined;
   /** Whether the end of the run was reported. */
@@ -33,7 +33,7 @@ export const runStart: RunPosition = {
 const statuses = ['not_started', 'pending', 'starting', 'running', 'waiting', 'completed', 'failed', 'interrupted'];
 
 /** Which parts follow. */
-const parts = { lastMessage: 1, status: 2, request: 4, lastUserMessage: 8, finished: 16, stream: 32 };
+const parts = { lastMessage: 1, status: 2, request: 4, lastUserMessage: 8, finished: 16, stream: 32, reminder: 64 };
 
 const encodedPositions = new WeakMap<RunPosition, Buffer>();
 
@@ -53,7 +53,8 @@ function encode({ offset, lastMessageId, status, request, lastUserMessageAt, isF
     (request === null ? 0 : parts.request) |
     (lastUserMessageAt === undefined ? 0 : parts.lastUserMessage) |
     (isFinished ? parts.finished : 0) |
-    (stream === undefined ? 0 : parts.stream);
+    (stream === undefined ? 0 : parts.stream) |
+    (request?.reminded_at === undefined ? 0 : parts.reminder);
   const writer = new TokenWriter().number(flags).number(offset);
   if (lastMessageId !== undefined) writer.id(lastMessageId);
   if (status !== null) {
@@ -62,6 +63,7 @@ function encode({ offset, lastMessageId, status, request, lastUserMessageAt, isF
     if (index === 0) writer.text(status);
   }
   if (request !== null) writer.id(request.id).text(request.title).number(milliseconds(request.created_at));
+  if (request?.reminded_at !== undefined) writer.number(milliseconds(request.reminded_at));
   if (lastUserMessageAt !== undefined) writer.number(Math.max(0, lastUserMessageAt));
   if (stream !== undefined) writer.text(stream.eventId).number(stream.messages);
   return writer.end();
@@ -75,7 +77,12 @@ export function readRunPosition(reader: TokenReader): RunPosition {
     offset: reader.number(),
     lastMessageId: has('lastMessage') ? reader.id() : undefined,
     status: has('status') ? readStatus(reader) : null,
-    request: has('request') ? { id: reader.id(), title: reader.text(), created_at: dateTime(reader.number()) } : null,
+    request: has('request')
+      ? {
+          ...{ id: reader.id(), title: reader.text(), created_at: dateTime(reader.number()) },
+          ...(has('reminder') && { reminded_at: dateTime(reader.number()) }),
+        }
+      : null,
     lastUserMessageAt: has('lastUserMessage') ? reader.number() : undefined,
     isFinished: has('finished'),
     stream: has('stream') ? { eventId: reader.text(), messages: reader.number() } : undefined,

@@ -86,6 +86,8 @@ export function inShort({ type, data }: StreamEvent): string {
       return `> ${value.status}`;
     case 'human_request.pending':
       return `? ${value.human_request?.title}`;
+    case 'human_request.reminder':
+      return `reminder: ${value.human_request?.title}`;
     case 'human_request.resolved':
       return `${value.resolution}: ${value.title}`;
     case 'run.finished':

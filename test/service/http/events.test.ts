@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { runPromptly } from '../../support/promptly.ts';
 import { afterTest } from '../../support/temporary.ts';
-import { ManualClock } from '../helpers/clock.ts';
+import { ManualClock, within } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import { crashImage } from '../helpers/crash.ts';
 import { EventReader, inShort } from '../helpers/events.ts';
@@ -94,6 +94,32 @@ describe('the events of a run', () => {
     await api.until(run.id, 'completed');
     const reader = await open(api, run.id, resuming('7.00000000.running..'));
     expect(lastingOf((await reader.rest()).map(inShort))).toEqual(['Go', '> completed', 'finished completed']);
+  });
+
+  it('include reminders of a request, which continue exactly after any of them', async () => {
+    const clock = new ManualClock();
+    const api = await service({ clock, behaviours: { asks: askBehaviour } });
+    await api.ok('updateLocalTeam', { params: { team_id: api.service.teamId }, body: { remind_after_seconds: 3_600 } });
+    const run = await api.run('asks', 'Go');
+    const [one, several] = [
+      await open(api, run.id),
+      await EventReader.open(api, `/v2/teams/${api.service.teamId}/runs/events?run_ids=${run.id}`),
+    ];
+    const pending = (await one.until('human_request.pending')).at(-1);
+    await several.until('human_request.pending');
+    clock.advance(3_600_000);
+    const reminders = async () => (await api.ok('getRun', { params: { run_id: run.id } })).pending_human_request?.reminders;
+    await within(60_000, clock, async () => (await reminders()) === 1);
+    const [reminder] = await one.until('human_request.reminder');
+    expect(JSON.parse(reminder?.data ?? '')).toMatchObject({ human_request: { title: 'Really?', reminders: 1 } });
+    expect((await several.until('human_request.reminder')).map(inShort)).toEqual(['reminder: Really?']);
+    // An ID without the number of reminders is that of an earlier version, or from before the first one.
+    expect((await (await open(api, run.id, resuming(pending?.id))).until('human_request.reminder')).map(inShort)).toEqual([
+      'reminder: Really?',
+    ]);
+    const after = [await open(api, run.id, resuming(reminder?.id)), await EventReader.open(api, `/v2/runs/${run.id}/events?from=now`)];
+    await approve(api, run.id);
+    for (const reader of after) expect((await reader.rest()).map(inShort)).not.toContain('reminder: Really?');
   });
 
   it('include a request that was withdrawn, and the next turn of a run that had ended', async () => {

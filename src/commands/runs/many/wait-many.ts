@@ -2,6 +2,7 @@
 import { AopsError, type ExitCode, exitCodes } from '../../../base/errors.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { outageNotes } from '../../../cli/following/outage.ts';
+import { waitingTime } from '../../../cli/following/waiting-time.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { type RowList, wholeList } from '../../../cli/kit/list.ts';
 import { ResultError } from '../../../cli/kit/result-error.ts';
@@ -9,6 +10,7 @@ import { type NamedRun, runForHere, runWord } from '../../../cli/names/run-names
 import type { Notifier } from '../../../cli/notifying/notifier.ts';
 import type { Run } from '../../../interface/types.ts';
 import { statusLine } from '../../../terminal/progress.ts';
+import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import { EventSequence } from '../../../watch/envelope.ts';
 import type { RunEvent } from '../../../watch/events.ts';
 import { RunsWatch } from '../../../watch/many/watch-runs.ts';
@@ -44,6 +46,10 @@ export async function waitForRuns(
     for await (const { run, body } of watch.updates()) {
       if (run !== undefined && body.type === 'run.lost') errors.set(run, body.error);
       else if (run !== undefined && body.type !== 'run.lost') notifier.event(sequence.next<RunEvent>(body, { run_id: run.id }));
+      if (line !== undefined && run !== undefined && body.type === 'human_request.reminder') {
+        const { human_request: request } = body.data;
+        terminal.note(`Reminder: ${await labels.label(run)} has been ${waitingTime(request, clock.now())}: ${sanitizeLine(request.title)}`);
+      }
       line?.refresh();
       if (watched().every(isDone)) break;
     }

@@ -24,13 +24,15 @@ export async function planReminderAt(trx: Queries, requestId: string, remindAt: 
 /** Records a reminder, and when the next one is due. Call it in a transaction. */
 export async function recordReminder(
   trx: Queries,
-  { id }: Pick<HumanRequestRow, 'id'>,
+  { id, run_id }: Pick<HumanRequestRow, 'id' | 'run_id'>,
   { at, nextAt }: { at: string; nextAt: number },
 ): Promise<HumanRequestRow> {
   const row = await trx
     .updateTable('human_requests')
     .set((set) => ({ reminders: set('reminders', '+', 1), reminded_at: at, remind_at: nextAt }))
     .where('id', '=', id)
+    // Wakes the event streams of the run.
+    .where('run_id', '=', run_id)
     .returningAll()
     .executeTakeFirstOrThrow();
   await noteRequestChange(trx, row, 'reminded');
