@@ -56,7 +56,14 @@ export async function openCounted() {
   const insert = (name: string) => db.insertInto('settings').values({ name, value: '' });
   /** The names in the database itself, whether they are durable or not. */
   const storedNames = () => (real.prepare('select name from settings order by name').all() as { name: string }[]).map(({ name }) => name);
-  return { database: watchedDatabase, storedNames, db, commits, disk, fault, names, insert, changes: dialect.changes };
+  /** The same once the database is closed. */
+  const keptNames = () => {
+    const reopened = new Libsql(file);
+    const rows = reopened.prepare('select name from settings order by name').all() as { name: string }[];
+    reopened.close();
+    return rows.map(({ name }) => name);
+  };
+  return { database: watchedDatabase, storedNames, keptNames, db, commits, disk, fault, names, insert, changes: dialect.changes };
 }
 
 /** Inserts a row in a transaction, and returns all rows. */
