@@ -40,7 +40,7 @@ export async function gracefulClient(context: Context, onInterrupt: () => void, 
     );
   };
   if (context.signal.aborted) onAbort();
-  else context.signal.addEventListener('abort', onAbort, { once: true });
+  else context.signal.addEventListener('abort', onAbort);
   const ownContext: Context = { ...context, signal: controller.signal };
   const client = await connect(ownContext);
   ownContext.client = async () => client;

@@ -33,7 +33,9 @@ describe('the digest of a run', () => {
   it('has the first message of a person, the last text of the agent, and the last three notices', async () => {
     const person = (text_content: string) => message({ role: 'user', text_content });
     const notices = ['a', 'b', 'c', 'd\n e'].map((text_content) => message({ type: 'notice', role: 'system', text_content }));
-    const texts = [person('Begin'), message({ text_content: 'first' }), person('More'), message({ text_content: 'last' })];
+    const answer = message({ type: 'human_response', role: 'user', text_content: 'Approved' });
+    const thought = message({ type: 'thought', text_content: 'hm' });
+    const texts = [answer, person('Begin'), message({ text_content: 'first' }), message({ text_content: 'last' }), thought, person('More')];
     expect(await digest([...texts, ...notices])).toEqual({
       steps: [],
       firstMessage: 'Begin',

@@ -182,6 +182,17 @@ describe('the differences from the last good run', () => {
     expect(slow.differences.map(({ name }) => name)).toEqual(['duration_milliseconds']);
   });
 
+  it('name agents if their names are known, and show a procedure that is new', () => {
+    const agents = [
+      { id: 'a1', name: 'clerk' },
+      { id: 'a2', name: null },
+    ];
+    const [before, after] = agents.map((agent, index) => run({ head: { agent, ...(index === 0 ? { revision: null } : {}) } }));
+    const explained = explainRun(after as ComparedRun, before);
+    expect(explained.differences).toMatchObject([{ name: 'agent', before: 'clerk', after: 'a2' }, { name: 'revision' }]);
+    expect(explained.procedure).toEqual({ before: '', after: expect.stringContaining('version: 1') });
+  });
+
   it('do not exist without such a run', () => {
     expect(explainRun(run(), undefined)).toMatchObject({
       ...{ compared_with: null, differences: [], divergence: null, procedure: { before: '', after: '' }, config: [] },
@@ -192,6 +203,11 @@ describe('the differences from the last good run', () => {
 describe('what to do next', () => {
   const approval = { id: 'h', type: 'approval', title: 'Pay?' };
   const question = { id: 'h', type: 'question', title: 'Which?', questions: [{ question: 'Which?', options: [{ label: 'One' }] }] };
+
+  it('is to answer the request that the summary names', () => {
+    const explained = explainRun(run({ run: { status: 'waiting' }, head: { pending_request: approval } }), undefined);
+    expect([explained.summary, explained.pending_request]).toEqual(['Run #7 is waiting for an answer: Pay?', approval]);
+  });
 
   it.each([
     ['completed', {}, ['runs export 7']],

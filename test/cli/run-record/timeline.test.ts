@@ -112,3 +112,65 @@ it('does not wait for a result forever, and names the call of a late one', async
   expect(last[0]).toMatchObject({ kind: 'tool', name: 'tool-slow', status: 'done', at: at(2_000) });
   expect(last[0]).not.toHaveProperty('arguments');
 });
+
+it('keeps another message of the moment in which a request was answered', async () => {
+  const answered: RecordedHumanRequest = {
+    ...{ id: 'h', title: 'A', description: null, type: 'approval', created_at: at(1), status: 'answered', response: 'approved' },
+    ...{ responded_at: at(2), responded_by: null },
+  };
+  const answer = message(2, { type: 'human_response', role: 'user', text_content: 'Approved: A' });
+  expect(names(await entries([answer, text(2, 'at once')], [answered]))).toEqual(['request A', 'message at once']);
+});
+
+it('shows who said what, and what kind of message has no text', async () => {
+  const list = await entries([
+    message(1, { role: 'user', text_content: 'a' }),
+    message(2, { role: 'system' }),
+    message(3, { type: 'thought', text_content: 'b' }),
+    message(4, { type: 'notice', role: 'system' }),
+    message(5, { type: 'plan' }),
+  ]);
+  expect(list.map((entry) => entry.kind !== 'tool' && entry.kind !== 'request' && [entry.kind, entry.by, entry.text])).toEqual([
+    ['message', 'person', 'a'],
+    ['message', 'system', '(message)'],
+    ['thought', 'agent', 'b'],
+    ['notice', 'system', '(notice)'],
+    ['plan', 'agent', '(plan)'],
+  ]);
+});
+
+it('leaves diffs that are not objects in the result', async () => {
+  const list = await entries([call(1, 'a'), result(2, 'a', { result: { diffs: [null, 7] } })]);
+  expect(list).toMatchObject([{ diffs: [], result: { diffs: [null, 7] } }]);
+});
+
+it('shows a second result of a call as an entry of its own', async () => {
+  const list = await entries([call(1, 'a'), result(2, 'a'), result(3, 'a', { error: 'again' })]);
+  expect(names(list)).toEqual(['tool-a done', 'tool failed']);
+});
+
+it('produces an entry as soon as the results of all calls before it have arrived', async () => {
+  let read = 0;
+  function* messages(): Generator<RunMessage> {
+    for (const next of [call(1, 'a'), text(2, 'b'), result(3, 'a'), text(4, 'c'), text(5, 'd')]) {
+      read += 1;
+      yield next;
+    }
+  }
+  const readBefore: number[] = [];
+  for await (const _ of timelineEntries(each(messages()), undefined)) readBefore.push(read);
+  expect(readBefore).toEqual([3, 3, 4, 5]);
+});
+
+it('gives up waiting for one call only, and not for those after it', async () => {
+  const texts = (from: number, count: number) => Array.from({ length: count }, (_, index) => text(from + index, 'x'));
+  const list = await entries([
+    call(0, 'slow'),
+    ...texts(1, 300),
+    call(400, 'quick'),
+    ...texts(401, 300),
+    result(800, 'quick'),
+    result(900, 'slow'),
+  ]);
+  expect(names(list).filter((name) => name.startsWith('tool'))).toEqual(['tool-slow unfinished', 'tool-quick done', 'tool-slow done']);
+});
