@@ -262,8 +262,8 @@ export class GroupCommit {
     try {
       this.#control.commit.run([]);
       this.#group = undefined;
+      // Nobody waits for a group without changes.
       if (group.dirty) void this.#flush(group);
-      else group.settle();
     } catch (error) {
       this.#abandon(group, error);
     }

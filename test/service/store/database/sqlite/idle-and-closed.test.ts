@@ -57,6 +57,45 @@ it('after SQLite has rolled back a unit of work, others can write', async () => 
   expect(await names()).toEqual(['three']);
 });
 
+it('a part of a unit of work that SQLite has rolled back fails with the reason, even if it has ignored it', async () => {
+  const { db, fault, names } = await openCounted();
+  fault.statement = 'insert into "settings" ("name", "value") values (?, ?) on conflict do nothing';
+  const failure = db.atomically(({ store }) =>
+    store.transaction().execute(async (trx) => {
+      const failingInsert = trx.insertInto('settings').values({ name: 'one', value: '' });
+      await failingInsert
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+        .catch(() => undefined);
+    }),
+  );
+  await expect(failure).rejects.toThrow('full');
+  expect(await names()).toEqual([]);
+});
+
+it('a statement that is written by hand is on the disk before anybody reads what it has changed', async () => {
+  const { db, disk, names, insert } = await openCounted();
+  const [first, second] = [new Gate(), new Gate()];
+  disk.sync = () => first.opened as Promise<undefined>;
+  const pendingInsert = insert('a').execute();
+  await turns();
+  disk.sync = () => second.opened as Promise<undefined>;
+  const pendingUpdate = sql`update settings set name = 'b'`.execute(db);
+  await turns();
+  first.open();
+  await pendingInsert;
+  await turns();
+  let isRead = false;
+  const pendingRead = names().finally(() => {
+    isRead = true;
+  });
+  await turns();
+  expect(isRead).toBe(false);
+  second.open();
+  expect(await pendingRead).toEqual(['b']);
+  await pendingUpdate;
+});
+
 it('after a failed sync, nothing more is committed', async () => {
   const { db, commits, disk, insert, storedNames } = await openCounted();
   disk.sync = () => Promise.reject(new Error('EIO'));
