@@ -23,8 +23,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { printResult } from './reports.js';
 import { caller, newAgent } from './seeded.js';
-import { circumstances, cleanEnvironment, median, processMemory, ratioCells, startService, table } from './support.js';
+import { circumstances, cleanEnvironment, median, processMemory, startService } from './support.js';
 
 const agentFile = fileURLToPath(new URL('agent.js', import.meta.url));
 /** Goals: the duration of a turn relative to the bare agent, and MiB for a run that waits. */
@@ -193,32 +194,6 @@ async function waitingRuns(folder, { waiting }) {
   }
 }
 
-const milliseconds = (value) => (value === undefined ? '-' : `${value.toFixed(0)} ms`);
-
-function report({ turns: turnResults = [], waiting }, options) {
-  const parts = [];
-  if (turnResults.length > 0) {
-    const rows = turnResults.map(({ name, bare_ms, host_ms, contained_ms, ratio, goal }) => [
-      name,
-      milliseconds(bare_ms),
-      milliseconds(host_ms),
-      ...ratioCells(ratio, goal),
-      milliseconds(contained_ms),
-    ]);
-    parts.push(table([['a turn of an agent', 'bare', 'service', 'ratio', 'goal', 'contained'], ...rows]));
-  }
-  if (waiting !== undefined) {
-    const { runs, before_mib: before, after_mib: after, mib_per_run, processes_at_first, processes, goal } = waiting;
-    const isMet = mib_per_run <= goal && processes === 0;
-    parts.push(
-      `${runs} runs that wait: at most ${mib_per_run.toFixed(2)} MiB and ${(processes / runs).toFixed(2)} processes each, goal ${goal} MiB and none ${isMet ? 'met' : 'MISSED'}
-  processes of agents: ${processes_at_first} at first, ${processes} after the idle timeout
-  memory without them: heap ${before.heap.toFixed(1)} MiB, then ${after.heap.toFixed(1)} MiB; resident ${before.resident} MiB, then ${after.resident} MiB`,
-    );
-  }
-  return `${parts.join('\n\n')}\n\n${circumstances(options.rounds)}\n`;
-}
-
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '7' },
@@ -244,7 +219,9 @@ try {
     ];
   }
   if (wants('waiting') && process.platform === 'linux') result.waiting = await waitingRuns(folder, options);
-  process.stdout.write(values.json ? `${JSON.stringify({ ...options, ...result }, null, 2)}\n` : report(result, options));
+  const whole = { ...options, ...result, circumstances: circumstances(options.rounds) };
+  // As JSON, they are one object; as text, each is a report.
+  for (const name of values.json ? [Object.keys(result)[0]] : Object.keys(result)) printResult(name, whole, values.json);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

@@ -18,7 +18,8 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { circumstances, cleanEnvironment, launcher, median, ratioCells, runMeasured, table } from './support.js';
+import { printResult } from './reports.js';
+import { circumstances, cleanEnvironment, launcher, median, runMeasured } from './support.js';
 
 const self = fileURLToPath(import.meta.url);
 const pageSize = 100;
@@ -119,28 +120,19 @@ async function measure({ rounds, runs }) {
   }
 }
 
-function report(results, { rounds, runs, json }) {
+function figuresOf(results) {
   const medianOf = (name, field) => median(results[name].map((result) => result[field]));
   const time = { bare_ms: medianOf('bare', 'milliseconds'), aops_ms: medianOf('aops', 'milliseconds'), goal: 1.15 };
   const memory = {
     bare_kb: medianOf('bare', 'peakKilobytes'),
     few_kb: medianOf('few', 'peakKilobytes'),
     many_kb: medianOf('aops', 'peakKilobytes'),
+    goal: 1.3,
   };
-  const figures = {
+  return {
     time: { ...time, ratio: time.aops_ms / time.bare_ms },
     memory: { ...memory, ratio: memory.many_kb / memory.few_kb },
   };
-  if (json) return `${JSON.stringify({ runs, rounds, ...figures }, null, 2)}\n`;
-  const rows = [
-    ['', 'median', 'ratio', 'goal'],
-    [`undici loop, ${runs} runs`, `${time.bare_ms.toFixed(0)} ms`, '1.00x', ''],
-    ['aops runs list --all -o ndjson', `${time.aops_ms.toFixed(0)} ms`, ...ratioCells(figures.time.ratio, time.goal)],
-    ['  peak memory of the loop', `${(memory.bare_kb / 1024).toFixed(0)} MiB`, '', ''],
-    [`  peak memory, ${fewRuns} runs`, `${(memory.few_kb / 1024).toFixed(0)} MiB`, '1.00x', ''],
-    [`  peak memory, ${runs} runs`, `${(memory.many_kb / 1024).toFixed(0)} MiB`, ...ratioCells(figures.memory.ratio)],
-  ];
-  return `${table(rows)}\n\n${circumstances(rounds)}\n`;
 }
 
 const { values } = parseArgs({
@@ -156,4 +148,8 @@ const { values } = parseArgs({
 const options = { rounds: Number(values.rounds), runs: Number(values.runs), json: values.json };
 if (values.serve) serve(options.runs);
 else if (values.loop !== undefined) await bareLoop(values.loop, values.team);
-else process.stdout.write(report(await measure(options), options));
+else {
+  const { rounds, runs } = options;
+  const result = { runs, few_runs: fewRuns, rounds, ...figuresOf(await measure(options)), circumstances: circumstances(rounds) };
+  printResult('listing', result, options.json);
+}

@@ -10,10 +10,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { printResult } from './reports.js';
 import { caller, seedDatabase } from './seeded.js';
-import { circumstances, median, ratioCells, startService, table } from './support.js';
+import { circumstances, median, startService } from './support.js';
 
 const fewRuns = 1_000;
 const goals = { ratio: 3, waiting: 50 };
@@ -88,19 +88,6 @@ async function waitingTimes(service) {
   return { alone_ms: median(alone), during_ms: median(during), maximum_ms: Math.max(...during), goal: goals.waiting };
 }
 
-function report({ searches: rows, waiting }, { runs, rounds }) {
-  const format = (milliseconds) => `${milliseconds.toFixed(1)} ms`;
-  const head = ['search for', `${fewRuns} runs`, `${runs} runs`, 'ratio', 'goal'];
-  const lines = rows.map(({ name, few_ms, many_ms, ratio, goal }) => [name, format(few_ms), format(many_ms), ...ratioCells(ratio, goal)]);
-  const { alone_ms, during_ms, maximum_ms, goal } = waiting;
-  return `${table([head, ...lines])}
-
-a request for one run takes ${format(alone_ms)}; while two others search and count all runs, ${format(during_ms)}, at most ${format(maximum_ms)}: goal ${goal} ms ${maximum_ms <= goal ? 'met' : 'MISSED'}
-
-${circumstances(rounds)}
-`;
-}
-
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '15' },
@@ -114,7 +101,7 @@ for (const [name, value] of Object.entries(options))
 const folder = await mkdtemp(path.join(tmpdir(), 'aops-search-bench-'));
 try {
   const result = await measure(folder, options);
-  process.stdout.write(values.json ? `${JSON.stringify({ ...options, ...result }, null, 2)}\n` : report(result, options));
+  printResult('search', { ...options, few_runs: fewRuns, ...result, circumstances: circumstances(options.rounds) }, values.json);
 } finally {
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -16,21 +16,21 @@ function requestsTable(requests) {
   return table([head, ...rows]);
 }
 
-function flatTable(flat, runs) {
+function flatTable(flat, fewRuns, runs) {
   const rows = flat.map(({ name, few_us, many_us, ratio, goal }) => [
     `list ${name}`,
     microseconds(few_us),
     microseconds(many_us),
     ...ratioCells(ratio, goal),
   ]);
-  return table([['CPU of a list', '1000 runs', `${runs} runs`, 'ratio', 'goal'], ...rows]);
+  return table([['CPU of a list', `${fewRuns} runs`, `${runs} runs`, 'ratio', 'goal'], ...rows]);
 }
 
 /** The tables and lines that `service.js` prints. */
-export function serviceReport({ requests, page, flat = [], single, start, memory, runs, circumstances, connections, milliseconds }) {
+export function serviceReport({ requests, page, flat = [], single, start, memory, runs, few_runs }) {
   const parts = [];
   if (requests.length > 0) parts.push(requestsTable(requests));
-  if (flat.length > 0) parts.push(flatTable(flat, runs));
+  if (flat.length > 0) parts.push(flatTable(flat, few_runs, runs));
   const lines = [];
   if (page) {
     const { sql_us, service_us, ratio, goal } = page;
@@ -52,5 +52,5 @@ export function serviceReport({ requests, page, flat = [], single, start, memory
       `memory: idle ${idle_mib} MiB, ${verdict(idle_mib <= goal, `${goal} MiB`)}; after the load ${loaded_mib} MiB, at most ${peak_mib} MiB`,
     );
   parts.push(lines.join('\n'));
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n\n${circumstances}, ${connections} connections, ${milliseconds} ms each`;
+  return parts.filter((part) => part !== '').join('\n\n');
 }

@@ -21,8 +21,8 @@ import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { compare, load, recordResponse, requestBytes, startFloor } from './comparison.js';
+import { printResult } from './reports.js';
 import { caller, newAgent, seedDatabase, untilEnded } from './seeded.js';
-import { serviceReport } from './service-report.js';
 import { circumstances, cleanEnvironment, median, processMemory, startService } from './support.js';
 
 const fewRuns = 1_000;
@@ -227,8 +227,10 @@ for (const [name, value] of numbers) if (!Number.isInteger(value) || value < 1) 
 const options = { ...Object.fromEntries(numbers), only: values.only };
 const folder = await mkdtemp(path.join(tmpdir(), 'aops-service-bench-'));
 try {
-  const result = { ...options, ...(await measure(folder, options)), circumstances: circumstances(options.rounds) };
-  process.stdout.write(values.json ? `${JSON.stringify(result, null, 2)}\n` : `${serviceReport(result)}\n`);
+  const connections = `${options.connections} connections, ${options.milliseconds} ms each`;
+  const measured = await measure(folder, options);
+  const result = { ...options, few_runs: fewRuns, ...measured, circumstances: `${circumstances(options.rounds)}, ${connections}` };
+  printResult('service', result, values.json);
 } finally {
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -15,7 +15,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { circumstances, cleanEnvironment, launcher, median, ratioCells, table } from './support.js';
+import { printResult } from './reports.js';
+import { circumstances, cleanEnvironment, launcher, median } from './support.js';
 
 const warmUpRounds = 3;
 const runsPresent = 20;
@@ -122,22 +123,9 @@ async function measure(rounds, env, service) {
   });
 }
 
-const cells = ({ name, median_ms, min_ms, peer, ratio, goal }) => [
-  name,
-  `${median_ms.toFixed(1)} ms`,
-  `${min_ms.toFixed(1)} ms`,
-  peer,
-  ...ratioCells(ratio, goal),
-];
-
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '25' }, json: { type: 'boolean', default: false } } });
 const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds is a whole number from 1 on.');
 const results = await withService((env, service) => measure(rounds, env, service));
-if (values.json) process.stdout.write(`${JSON.stringify({ rounds, results }, null, 2)}\n`);
-else {
-  const size = hasExecutable ? `size of the executable: ${(statSync(executable).size / 2 ** 20).toFixed(0)} MiB\n` : '';
-  process.stdout.write(
-    `${table([['', 'median', 'min', 'relative to', 'ratio', 'goal'], ...results.map(cells)])}\n${size}\n${circumstances(rounds)}\n`,
-  );
-}
+const size = hasExecutable ? { executable_mib: statSync(executable).size / 2 ** 20 } : {};
+printResult('start-up', { rounds, results, ...size, circumstances: circumstances(rounds) }, values.json);

@@ -16,7 +16,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { circumstances, cleanEnvironment, launcher, median, ratioCells, runMeasured, startService } from './support.js';
+import { printResult } from './reports.js';
+import { circumstances, cleanEnvironment, launcher, median, runMeasured, startService } from './support.js';
 
 const filesInFolder = 100;
 const sizeOfFile = 2_048;
@@ -171,15 +172,4 @@ const results = await withService(async (service) => {
   const smallResults = [await measure(service, await prepareTree(service, endedRun, files), rounds)];
   return [...smallResults, await measure(service, await prepareLarge(service, endedRun, mebibytes), rounds)];
 });
-if (values.json) process.stdout.write(`${JSON.stringify({ rounds, results }, null, 2)}\n`);
-else {
-  for (const { name, curl_ms, curl_unsynced_ms, aops_ms, ratio, goal, peak_mib } of results) {
-    const syncNote = curl_unsynced_ms === undefined ? '' : ` (${curl_unsynced_ms.toFixed(0)} ms without syncing)`;
-    const memory = peak_mib === undefined ? '' : `, peak memory ${peak_mib} MiB`;
-    const [figure, met] = ratioCells(ratio, goal);
-    process.stdout.write(
-      `pull ${name}: curl ${curl_ms.toFixed(0)} ms${syncNote}, aops ${aops_ms.toFixed(0)} ms: ${figure}, goal ${met}${memory}\n`,
-    );
-  }
-  process.stdout.write(`\n${circumstances(rounds)}\n`);
-}
+printResult('transfers', { rounds, results, circumstances: circumstances(rounds) }, values.json);

@@ -15,8 +15,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { printResult } from './reports.js';
 import { caller, newAgent } from './seeded.js';
-import { circumstances, cleanEnvironment, launcher, median, processCpu, processMemory, startService, table } from './support.js';
+import { circumstances, cleanEnvironment, launcher, median, processCpu, processMemory, startService } from './support.js';
 
 /** The goal: at most this share of a core, for 1,000 runs. */
 const goalShare = 0.05;
@@ -118,19 +119,7 @@ const { values } = parseArgs({
 const folder = await mkdtemp(path.join(tmpdir(), 'aops-watching-many-bench-'));
 try {
   const results = await measure(folder, values.runs.split(',').map(Number), Number(values.seconds));
-  if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);
-  else {
-    const rows = Object.entries(results).map(([way, { cpu_share, memory_mib, requests_per_minute, delay_p50_ms }]) => [
-      way,
-      `${(cpu_share * 100).toFixed(1)} % ${cpu_share <= goalShare ? 'met' : 'MISSED'}`,
-      `${memory_mib} MiB`,
-      String(Math.round(requests_per_minute)),
-      delay_p50_ms === null ? 'none' : `${Math.round(delay_p50_ms)} ms`,
-    ]);
-    process.stdout.write(
-      `${table([['watching', 'CPU (goal 5 %)', 'memory', 'requests/min', 'written to printed'], ...rows])}\n\n${circumstances(1)}\n`,
-    );
-  }
+  printResult('watching-many', { results, goal_share: goalShare, circumstances: circumstances(1) }, values.json);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

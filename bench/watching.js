@@ -16,8 +16,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { printResult } from './reports.js';
 import { caller, newAgent } from './seeded.js';
-import { circumstances, cleanEnvironment, launcher, median, startService, table } from './support.js';
+import { circumstances, cleanEnvironment, launcher, median, startService } from './support.js';
 
 /** Goals, in milliseconds at the median. */
 const goals = { streamed: 20, polled: 300 };
@@ -113,15 +114,7 @@ for (const [name, value] of numbers) if (!Number.isInteger(value) || value < 1) 
 const folder = await mkdtemp(path.join(tmpdir(), 'aops-watching-bench-'));
 try {
   const results = await measure(folder, Object.fromEntries(numbers));
-  if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);
-  else {
-    const rows = Object.entries(results).map(([way, { p50_ms, p90_ms, max_ms, goal }]) => [
-      way,
-      ...[p50_ms, p90_ms, max_ms].map((value) => `${Math.round(value)} ms`),
-      `${goal} ms ${p50_ms <= goal ? 'met' : 'MISSED'}`,
-    ]);
-    process.stdout.write(`${table([['written to printed', 'p50', 'p90', 'maximum', 'goal at p50'], ...rows])}\n\n${circumstances(1)}\n`);
-  }
+  printResult('watching', { results, circumstances: circumstances(1) }, values.json);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

@@ -1,0 +1,1 @@
+export function reportOf(name: string, result: object): string;
