@@ -117,11 +117,11 @@ describe('a new case', () => {
     await expect(act(create({}), { team_id: 'other' })).rejects.toMatchObject({ status: 404, error: 'queue_not_found' });
   });
 
-  it('is not found by words that it does not contain', async () => {
+  it('has no priority, and is not found by words that it does not contain', async () => {
     const { act, db } = await workshop();
     await act(create({}));
-    const row = await db.selectFrom('cases').select(['data', 'search_text']).where('title', '=', 'New').executeTakeFirst();
-    expect(row).toEqual({ data: '', search_text: 'new\n' });
+    const row = await db.selectFrom('cases').select(['data', 'priority', 'search_text']).where('title', '=', 'New').executeTakeFirst();
+    expect(row).toEqual({ data: '', priority: 0, search_text: 'new\n' });
   });
 
   it('shares its labels with other cases of the queue; those with another key are others', async () => {
