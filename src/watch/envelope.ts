@@ -10,7 +10,7 @@ export interface Envelope {
   /** When it was observed, ISO 8601. */
   ts: string;
   data: object;
-  /** The token that resumes the stream after this event; null for `webhooks listen`, which cannot be resumed. */
+  /** The token that resumes the stream after this event; null for `webhooks listen` without --webhook, which cannot be resumed. */
   resume: string | null;
 }
 

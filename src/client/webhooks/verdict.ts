@@ -5,7 +5,8 @@ export type Refusal = 'missing_header' | 'malformed_header' | 'no_match' | 'body
 
 /** The result of a verification. */
 export type Verdict =
-  | { valid: true; id: string; timestamp: string; age_seconds: number }
+  /** The time of the signature is null for a delivery that was read from the service. */
+  | { valid: true; id: string; timestamp: string | null; age_seconds: number }
   | { valid: false; reason: Refusal; message: string; hint: string };
 
 export const refusal = (reason: Refusal, message: string, hint: string): Extract<Verdict, { valid: false }> => ({

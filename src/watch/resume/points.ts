@@ -59,13 +59,28 @@ export interface ArtifactPoint extends Point {
   readonly isReported: boolean;
 }
 
+/** A delivery that was printed. */
+export interface TakenDelivery {
+  readonly id: string;
+  /** When it was recorded, in milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** A position in the deliveries of a webhook. */
+export interface DeliveriesPoint extends Point {
+  readonly stream: 'deliveries';
+  readonly webhookId: string;
+  /** The last deliveries before the position, oldest first. */
+  readonly taken: readonly TakenDelivery[];
+}
+
 /** A position that is stored in a file of this machine, because it is long. */
 export interface StoredPoint extends Point {
   readonly stream: 'stored';
   readonly journalId: string;
 }
 
-export type ResumePoint = RunsPoint | InboxPoint | BuilderRunPoint | ArtifactPoint | StoredPoint;
+export type ResumePoint = RunsPoint | InboxPoint | BuilderRunPoint | ArtifactPoint | DeliveriesPoint | StoredPoint;
 
 interface Codec<Kind extends ResumePoint> {
   /** The number that stands for the stream in a token. */
@@ -145,6 +160,18 @@ export const codecs: { readonly [Stream in ResumePoint['stream']]: Codec<Extract
         questionId: readOptional(reader),
         isReported: reader.number() === 1,
       };
+    },
+  },
+  deliveries: {
+    code: 6,
+    write(writer, { webhookId, taken }) {
+      writer.id(webhookId).number(taken.length);
+      for (const { id, createdAt } of taken) writer.id(id).number(Math.max(0, createdAt));
+    },
+    read(reader, seq) {
+      const [webhookId, taken] = [reader.id(), [] as TakenDelivery[]];
+      for (let remaining = reader.number(); remaining > 0; remaining -= 1) taken.push({ id: reader.id(), createdAt: reader.number() });
+      return { stream: 'deliveries', seq, webhookId, taken };
     },
   },
   stored: {

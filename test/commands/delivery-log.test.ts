@@ -1,0 +1,113 @@
+/** The deliveries of a webhook for a reader that is killed and continues, with a simulated list. */
+import { describe, expect, it } from 'vitest';
+import { DeliveryLog } from '../../src/commands/webhooks/delivery-log.ts';
+import type { WebhookDelivery } from '../../src/interface/types.ts';
+import { decodeToken, encodeToken } from '../../src/watch/resume/token.ts';
+import { randomFrom } from '../support/random.ts';
+
+const startTime = Date.parse('2026-11-20T10:00:00.000Z');
+const rowOf = (index: number): WebhookDelivery =>
+  ({
+    ...{ id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`, event_id: `e${index}` },
+    // Several are recorded in the same millisecond.
+    created_at: new Date(startTime + Math.floor(index / 3)).toISOString(),
+  }) as WebhookDelivery;
+
+/** A list, newest first, to which the test adds. */
+class List {
+  readonly rows: WebhookDelivery[] = [];
+  reads = 0;
+  beforeRead: () => void = () => undefined;
+  readonly read = async (limit: number, offset: number) => {
+    this.beforeRead();
+    this.reads += 1;
+    return { deliveries: this.rows.toReversed().slice(offset, offset + limit), total: this.rows.length };
+  };
+}
+
+/** Reads until `count` deliveries were recorded and read. Each reader is killed with this probability after each delivery. */
+async function readWithKills(count: number, share: number, seed: number, isLate = false): Promise<{ ids: string[]; kills: number }> {
+  const [random, service] = [randomFrom(seed), randomFrom(7)];
+  const list = new List();
+  let recorded = 0;
+  let late: WebhookDelivery | undefined;
+  const record = (): void => {
+    for (let more = Math.floor(service() * 150); more > 0 && recorded < count; more -= 1) {
+      const row = rowOf(recorded++);
+      if (late !== undefined) list.rows.splice(-1, 0, late);
+      late = undefined;
+      // It becomes visible after one that was recorded later.
+      if (isLate && recorded < count && service() < 0.1) late = row;
+      else list.rows.push(row);
+    }
+  };
+  const kept: { id: string; token: string }[] = [];
+  let start = encodeToken({ stream: 'deliveries', seq: 0, webhookId: 'w', taken: [] });
+  let kills = -1;
+  while (kept.length < count) {
+    kills += 1;
+    const point = decodeToken(start);
+    if (point.stream !== 'deliveries') throw new Error(point.stream);
+    const log = new DeliveryLog(list.read, point.taken);
+    reading: while (kept.length < count) {
+      if (kept.length === list.rows.length) record();
+      for (const delivery of await log.untaken()) {
+        log.take(delivery);
+        const token = encodeToken({ stream: 'deliveries', seq: 0, webhookId: 'w', taken: log.taken });
+        // It may be killed before it has printed the delivery, and the program that reads it may lose what it has not stored.
+        if (random() < share / 2) break reading;
+        kept.push({ id: delivery.id, token });
+        if (random() < share / 2) break reading;
+      }
+    }
+    for (let lost = Math.floor(random() * 30); lost > 0 && kept.length > 0 && kept.length < count && share > 0; lost -= 1) kept.pop();
+    start = kept.at(-1)?.token ?? encodeToken({ stream: 'deliveries', seq: 0, webhookId: 'w', taken: [] });
+  }
+  return { ids: kept.map(({ id }) => id), kills };
+}
+
+describe('a reader that is killed again and again and continues', () => {
+  it.each([1, 2, 3])('receives exactly what one that was never killed receives (seed %i)', async (seed) => {
+    const uninterrupted = await readWithKills(1_000, 0, seed);
+    expect(uninterrupted).toEqual({ ids: Array.from({ length: 1_000 }, (_, index) => rowOf(index).id), kills: 0 });
+    const killed = await readWithKills(1_000, 0.03, seed);
+    expect(killed.ids).toEqual(uninterrupted.ids);
+    expect(killed.kills).toBeGreaterThan(10);
+  });
+
+  it('misses none that appears in the list after one that was recorded later', async () => {
+    for (const seed of [1, 2, 3]) {
+      const { ids } = await readWithKills(1_000, 0.03, seed, true);
+      expect(ids.toSorted()).toEqual(Array.from({ length: 1_000 }, (_, index) => rowOf(index).id));
+    }
+  });
+});
+
+describe('a reading', () => {
+  it('reads only one page while little is new, and all pages otherwise, also if the list grows meanwhile', async () => {
+    const list = new List();
+    list.rows.push(...Array.from({ length: 500 }, (_, index) => rowOf(index)));
+    const log = new DeliveryLog(list.read);
+    await log.skip();
+    expect(await log.untaken()).toEqual([]);
+    list.rows.push(rowOf(500));
+    expect((await log.untaken()).map(({ id }) => id)).toEqual([rowOf(500).id]);
+    expect(list.reads).toBe(3);
+    list.rows.push(...Array.from({ length: 250 }, (_, index) => rowOf(501 + index)));
+    let added = 751;
+    list.beforeRead = () => void list.rows.push(rowOf(added++));
+    const ids = (await log.untaken()).map(({ id }) => id);
+    for (let index = 500; index < 751; index += 1) expect(ids).toContain(rowOf(index).id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('continues by time after the service has removed the position from its list, and says so', async () => {
+    const list = new List();
+    list.rows.push(...Array.from({ length: 100 }, (_, index) => rowOf(index)));
+    const log = new DeliveryLog(list.read);
+    await log.skip();
+    list.rows.splice(0, 100, rowOf(30), ...Array.from({ length: 10 }, (_, index) => rowOf(150 + index)));
+    expect((await log.untaken()).map(({ id }) => id)).toEqual(Array.from({ length: 10 }, (_, index) => rowOf(150 + index).id));
+    expect(log.isComplete).toBe(false);
+  });
+});

@@ -1,0 +1,144 @@
+/** `webhooks listen --webhook`: the deliveries of a webhook as a stream that can be continued. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { WebhookDelivery } from '../../src/interface/types.ts';
+import { eventually } from '../support/eventually.ts';
+import { closedPort } from '../support/ports.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+interface Printed {
+  seq: number;
+  type: string;
+  delivery_id: string;
+  event: string;
+  body: string;
+  signed_at: string | null;
+  resume: string;
+}
+
+let service: TestService;
+let agent: string;
+beforeAll(async () => {
+  service = await startTestService();
+  agent = await service.agent('- say: hi');
+});
+
+/** A webhook to a port at which nothing listens. */
+async function newWebhook(): Promise<string> {
+  const result = await service.cli(['webhooks', 'create', `http://127.0.0.1:${await closedPort()}/`, '-o', 'id']);
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  return result.stdout.trim();
+}
+
+async function completeRun(): Promise<void> {
+  await service.until(await service.start(agent), 'completed');
+}
+
+/** The IDs of all deliveries of a webhook, oldest first. */
+async function recordedIds(webhook: string): Promise<string[]> {
+  const result = await service.cli(['webhooks', 'deliveries', '--webhook', webhook, '--all', '--json']);
+  return result
+    .json<{ data: WebhookDelivery[] }>()
+    .data.map(({ id }) => id)
+    .toReversed();
+}
+
+/** Listens until it has printed this many deliveries. */
+async function listen(flags: readonly string[], count: number, onListening: (url: string) => Promise<void> = async () => undefined) {
+  let interrupt: () => void = () => undefined;
+  let work: Promise<void> | undefined;
+  let isComplete = false;
+  const result = await service.cli(['webhooks', 'listen', '--json', ...flags], {
+    onStart: (deliver) => {
+      interrupt = deliver;
+    },
+    onOutput: (stdout) => {
+      const url = /"url":"(http:[^"]+)"/.exec(stdout)?.[1];
+      if (url !== undefined) work ??= onListening(url);
+      if (isComplete || stdout.split('"type":"delivery"').length <= count) return;
+      isComplete = true;
+      void work?.then(interrupt);
+    },
+  });
+  await work;
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  const [listening, ...deliveries] = result.lines<Printed>();
+  expect(listening?.type).toBe('listening');
+  return { listening: listening as Printed, deliveries };
+}
+
+describe('the deliveries of a webhook', () => {
+  it('continue with --resume auto, with those that were made while nobody listened', async () => {
+    const webhook = await newWebhook();
+    await completeRun();
+    const flags = ['--webhook', webhook, '--resume', 'auto'];
+    // At first, only what happens from now on is printed.
+    const earlier = (await recordedIds(webhook)).length;
+    const first = await listen(flags, 1, completeRun);
+    await completeRun();
+    const all = (await recordedIds(webhook)).slice(earlier);
+    const second = await listen(flags, all.length - first.deliveries.length);
+    expect([...first.deliveries, ...second.deliveries].map(({ delivery_id }) => delivery_id)).toEqual(all);
+    const seqs = [first.listening, ...first.deliveries, second.listening, ...second.deliveries].map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+    for (const { event, body, signed_at } of second.deliveries)
+      expect([event, signed_at]).toEqual([(JSON.parse(body) as { type: string }).type, null]);
+  });
+
+  it('continue after any of them with its token', async () => {
+    const webhook = await newWebhook();
+    const { listening, deliveries } = await listen(['--webhook', webhook], 3, completeRun);
+    for (const [index, { resume }] of [listening, ...deliveries].slice(0, -1).entries()) {
+      const rest = deliveries.slice(index);
+      const repeated = await listen(['--webhook', webhook, '--resume', resume], rest.length);
+      const inShort = (from: readonly Printed[]) => from.map(({ delivery_id, event, body }) => [delivery_id, event, JSON.parse(body)]);
+      expect(inShort(repeated.deliveries)).toEqual(inShort(rest));
+    }
+  });
+
+  it('are acknowledged once they were printed, and printed only once', async () => {
+    const webhook = await newWebhook();
+    const isDelivered = async (): Promise<boolean> => {
+      const { data } = (await service.cli(['webhooks', 'deliveries', '--webhook', webhook, '--json'])).json<{ data: WebhookDelivery[] }>();
+      return data.length >= 3 && data.every(({ status }) => status === 'delivered');
+    };
+    const { deliveries } = await listen(['--webhook', webhook], 3, async (url) => {
+      await service.cli(['webhooks', 'update', webhook, '--url', url]);
+      await completeRun();
+      await eventually('everything is delivered', isDelivered);
+    });
+    expect(deliveries.map(({ delivery_id }) => delivery_id)).toEqual(await recordedIds(webhook));
+  });
+
+  it('end with --until', async () => {
+    const webhook = await newWebhook();
+    const { listening } = await listen(['--webhook', webhook], 3, completeRun);
+    const argv = ['webhooks', 'listen', '--webhook', webhook, '--resume', listening.resume, '--until', 'run.message.created'];
+    const result = await service.cli(argv);
+    expect(result.code).toBe(0);
+    expect(result.stdout.trimEnd().split('\n').at(-1)).toMatch(/run\.message\.created {2}[0-9a-f-]{36} {2}hi$/);
+  });
+});
+
+describe('it is refused', () => {
+  it.each([
+    ['--resume without a webhook', ['--resume', 'auto'], '--resume requires --webhook'],
+    ['a temporary webhook', ['--webhook', 'WEBHOOK', '--subscribe'], '--webhook and --subscribe cannot be combined'],
+    ['forwarding', ['--webhook', 'WEBHOOK', '--forward-to', 'http://127.0.0.1:9/'], '--webhook and --forward-to cannot'],
+    ['a text that is not a token', ['--webhook', 'WEBHOOK', '--resume', 'r1abc'], 'not a resume token'],
+    ['the token of another webhook', ['--webhook', 'WEBHOOK', '--resume', 'TOKEN'], 'belongs to webhook'],
+  ])('to use %s', async (_, flags, message) => {
+    const webhook = await newWebhook();
+    const token = flags.includes('TOKEN') ? (await listen(['--webhook', await newWebhook()], 1, completeRun)).listening.resume : '';
+    const argv = flags.map((flag) => (flag === 'WEBHOOK' ? webhook : flag === 'TOKEN' ? token : flag));
+    expect(await service.cli(['webhooks', 'listen', ...argv])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(message),
+    });
+  });
+
+  it('to listen for a webhook that does not exist', async () => {
+    const result = await service.cli(['webhooks', 'listen', '--webhook', '00000000-0000-4000-8000-000000000000']);
+    expect(result).toMatchObject({ code: 3, stdout: '' });
+  });
+});
