@@ -34,6 +34,8 @@ const postgresCodes: Readonly<Record<string, HostTrouble>> = {
   '40P01': 'database_busy',
   '55P03': 'database_busy',
   '57014': 'database_busy',
+  // A newer version has changed a table in the middle of a request; see `isOutdatedPlan`.
+  '0A000': 'database_busy',
 };
 
 /** The problem of the host that caused an error; undefined if the error has another cause. */

@@ -7,6 +7,7 @@
 import { type DialectAdapter, sql } from 'kysely';
 import type { Queries } from './database.ts';
 import { preparedQuery } from './prepared.ts';
+import type { Database } from './schema.ts';
 
 /** The adapter of a database that other processes change at the same time. */
 export interface SharedAdapter extends DialectAdapter {
@@ -17,18 +18,20 @@ export interface SharedAdapter extends DialectAdapter {
 export const isShared = (db: Queries): boolean => (db.getExecutor().adapter as Partial<SharedAdapter>).isShared === true;
 
 /** Tables whose rows can be locked by their ID. */
-export type LockedTable =
-  | 'teams'
-  | 'agents'
-  | 'queues'
-  | 'cases'
-  | 'runs'
-  | 'artifacts'
-  | 'builder_runs'
-  | 'schedules'
-  | 'webhooks'
-  | 'connections'
-  | 'jobs';
+export type LockedTable = keyof Database &
+  (
+    | 'teams'
+    | 'agents'
+    | 'queues'
+    | 'cases'
+    | 'runs'
+    | 'artifacts'
+    | 'builder_runs'
+    | 'schedules'
+    | 'webhook_subscriptions'
+    | 'connections'
+    | 'jobs'
+  );
 
 /** Locks the rows with these IDs, in the order of the IDs. Call it in a transaction, before anything that depends on them is read. */
 export async function lockRows(trx: Queries, table: LockedTable, ids: readonly string[]): Promise<void> {

@@ -27,7 +27,7 @@ const ofTeam = preparedQuery((db, { teamId }: { teamId: string }) =>
 export const recipientRows = cachedQuery(['webhook_subscriptions'], ofTeam);
 
 export async function findWebhook(db: Queries, teamId: string, id: string): Promise<WebhookRow | undefined> {
-  await lockIfDeciding(db, 'webhooks', id);
+  await lockIfDeciding(db, 'webhook_subscriptions', id);
   return db
     .selectFrom('webhook_subscriptions')
     .selectAll()

@@ -4,25 +4,16 @@ import {
   type Dialect,
   type Driver,
   type Kysely,
-  type MigrationLockOptions,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
   type RawNode,
-  sql,
 } from 'kysely';
 import type { SharedAdapter } from '../row-locks.ts';
 
 /** Tells queries that other processes write to the database as well. */
 export class SharedPostgresAdapter extends PostgresAdapter implements SharedAdapter {
   readonly isShared = true;
-
-  override async acquireMigrationLock(db: Kysely<unknown>, options: MigrationLockOptions): Promise<void> {
-    // Another node may be migrating for long, and large tables take long as well.
-    await sql`set local statement_timeout = 0`.execute(db);
-    await sql`set local lock_timeout = 0`.execute(db);
-    await super.acquireMigrationLock(db, options);
-  }
 }
 
 /**

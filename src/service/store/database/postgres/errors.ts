@@ -9,6 +9,13 @@ const stateOf = (error: unknown): string => (error instanceof Error && 'code' in
  */
 export const isConflict = (error: unknown): boolean => ['40001', '40P01', '23505'].includes(stateOf(error));
 
+/**
+ * Whether a statement was prepared before another node has changed its tables, as a newer version does. Connections that prepare it
+ * anew can execute it.
+ */
+export const isOutdatedPlan = (error: unknown): boolean =>
+  stateOf(error) === '0A000' && error instanceof Error && error.message.includes('cached plan');
+
 /** Classes and codes that mean that the connection is of no use any more, and not that the query is wrong. */
 const isOfConnection = (state: string): boolean => state.startsWith('08') || /^57P0\d$|^25P03$|^53300$/.test(state);
 

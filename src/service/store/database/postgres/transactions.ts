@@ -10,7 +10,7 @@ import { changedTable, kindOf } from '../execution/kinds.ts';
 import type { HintedQuery } from '../prepared.ts';
 import { withoutNul } from '../stored-values.ts';
 import { DatabaseUnavailableError, LostCommitError } from '../unavailable.ts';
-import { isConflict, queryError } from './errors.ts';
+import { isConflict, isOutdatedPlan, queryError } from './errors.ts';
 
 /** A change of a transaction, which counts once it is committed. */
 interface Change {
@@ -29,6 +29,9 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
   readonly #pool: Pool;
   readonly #onChange: ChangeListener;
   readonly #names = new Map<string, string>();
+  /** Connections of earlier generations have prepared statements for tables as they were before. */
+  readonly #generations = new WeakMap<PoolClient, number>();
+  #generation = 0;
 
   /** @param onChange is called for each change after its commit, before the caller learns of it */
   constructor(pool: Pool, onChange: ChangeListener) {
@@ -48,7 +51,8 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
       } catch (error) {
         client.release(error instanceof DatabaseUnavailableError);
         // A connection that was idle may have ended without notice; a read can be repeated.
-        if (!isRead || attempt > 1 || !(error instanceof DatabaseUnavailableError)) throw error;
+        const isRepeatable = isOutdatedPlan(error) || (isRead && error instanceof DatabaseUnavailableError);
+        if (!isRepeatable || attempt > 1) throw error;
       }
     }
   }
@@ -113,14 +117,18 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
   }
 
   isRepeatable(error: unknown): boolean {
-    return isConflict(error);
+    return isConflict(error) || isOutdatedPlan(error);
   }
 
   async #connect(): Promise<PoolClient> {
-    try {
-      return await this.#pool.connect();
-    } catch (error) {
-      throw queryError(error);
+    for (;;) {
+      const client = await this.#pool.connect().catch((error: unknown) => {
+        throw queryError(error);
+      });
+      const generation = this.#generations.get(client) ?? this.#generation;
+      this.#generations.set(client, generation);
+      if (generation === this.#generation) return client;
+      client.release(true);
     }
   }
 
@@ -131,6 +139,8 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
     try {
       return resultOf(await client.query({ text, values, ...(name === undefined ? {} : { name }) }));
     } catch (error) {
+      // Other connections have prepared statements for the same tables.
+      if (isOutdatedPlan(error) && this.#generations.get(client) === this.#generation) this.#generation += 1;
       throw queryError(error);
     }
   }

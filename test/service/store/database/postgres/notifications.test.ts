@@ -44,7 +44,9 @@ describeNeeding(needsPostgres, 'a change', () => {
     const proxy = await DatabaseProxy.to(url);
     const b = await openNode(proxy.url, 'b');
     const noticed = noticedBy(b);
-    await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'aops/b'`.execute(a);
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'aops/b' and datname = current_database()`.execute(
+      a,
+    );
     await eventually('b listens again', () => noticed.includes('everything'));
     await changeJob(a, id);
     await eventually('b has noticed it', () => noticed.includes(`jobs ${id}`));

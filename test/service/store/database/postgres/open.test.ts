@@ -1,8 +1,9 @@
 /** Opening a Postgres database: its tables, and the refusals of databases that cannot be used. */
-import { sql } from 'kysely';
+import { type Migration, sql } from 'kysely';
 import pg from 'pg';
 import { expect, it } from 'vitest';
 import { withPostgresTypes } from '../../../../../src/service/store/database/postgres/dialect.ts';
+import { migrate, migrations } from '../../../../../src/service/store/database/postgres/migrate.ts';
 import { openPostgres } from '../../../../../src/service/store/database/postgres/open.ts';
 import { DatabaseProxy } from '../../../../support/database-proxy.ts';
 import { needsPostgres, newDatabase, newEmptyDatabase } from '../../../../support/postgres.ts';
@@ -48,6 +49,24 @@ describeNeeding(needsPostgres, 'a Postgres database', () => {
     const url = await newEmptyDatabase();
     const stores = await Promise.all([openNode(url, 'a'), openNode(url, 'b'), openNode(url, 'c')]);
     for (const store of stores) expect(await store.selectFrom('jobs').selectAll().execute()).toEqual([]);
+  });
+
+  it('is not changed by migrations that fail half-way', async () => {
+    const url = await newDatabase();
+    const store = await openNode(url);
+    const broken: Migration = {
+      async up(db) {
+        await sql`create table half (id text)`.execute(db);
+        await sql`create nonsense`.execute(db);
+      },
+    };
+    for (let attempt = 0; attempt < 2; attempt++)
+      await expect(migrate(store, { ...migrations, '9999-broken': broken })).rejects.toThrow('nonsense');
+    const { rows } = await sql`select 1 from information_schema.tables where table_name = 'half'`.execute(store);
+    expect(rows).toEqual([]);
+    const second: Migration = { up: async (db) => void (await sql`create table extra (id text)`.execute(db)) };
+    await migrate(store, { ...migrations, '9999-extra': second });
+    await expect(openPostgres({ url, instanceId: 'b' })).rejects.toMatchObject({ code: 'database_newer' });
   });
 
   it('with other tables is refused and not changed', async () => {

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Queries, Store } from '../../../../../src/service/store/database/database.ts';
+import { preparedQuery } from '../../../../../src/service/store/database/prepared.ts';
 import { DatabaseUnavailableError, LostCommitError } from '../../../../../src/service/store/database/unavailable.ts';
 import { DatabaseProxy } from '../../../../support/database-proxy.ts';
 import { needsPostgres, newDatabase } from '../../../../support/postgres.ts';
@@ -118,6 +119,22 @@ describeNeeding(needsPostgres, 'a transaction on Postgres', () => {
       { wasCommitted: async (error) => error instanceof LostCommitError && (await names(store)).includes('b') },
     );
     expect([result, effects, await names(store)]).toEqual(['done', ['after'], ['a', 'b']]);
+  });
+
+  it('continues with new connections after a newer version has changed a table', async () => {
+    const url = await newDatabase();
+    const [a, b] = [await openNode(url, 'a', 3), await openNode(url, 'b', 1)];
+    const all = preparedQuery((db, _: object) => db.selectFrom('settings').selectAll());
+    const read = (db: Queries) => all.all(db, {});
+    // Each of these connections has prepared the statement.
+    await Promise.all([1, 2, 3].map(() => a.transaction().execute(read)));
+    await sql`alter table settings add column later text`.execute(b);
+    const inTransaction = a.transaction().execute(async (trx) => {
+      await insert(trx, 'x');
+      return read(trx);
+    });
+    expect(await inTransaction).toMatchObject([{ name: 'x', later: null }]);
+    for (let count = 0; count < 3; count++) expect(await read(a)).toHaveLength(1);
   });
 
   it('of a frozen process ends by itself, so that others get its rows', async () => {
