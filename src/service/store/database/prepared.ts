@@ -1,7 +1,7 @@
 /**
  * Queries that are built and compiled once: on the paths of all requests and runs, building a query takes longer than executing it.
  */
-import { type Compilable, type CompiledQuery, NoResultError, type QueryResult } from 'kysely';
+import { type Compilable, type CompiledQuery, NoResultError, type QueryExecutor, type QueryResult } from 'kysely';
 import type { Queries } from './database.ts';
 
 /** A query with hints for the database. */
@@ -22,6 +22,11 @@ class Parameter {
 }
 
 const parameters = new Proxy({} as Record<string, Parameter>, { get: (_, name) => new Parameter(String(name)) });
+
+/** An executor that may execute a query without a promise. */
+interface DirectRun {
+  readonly run?: (query: CompiledQuery) => QueryResult<never> | Promise<QueryResult<never>>;
+}
 
 type Plan = (values: Record<string, unknown>, firstRowOnly: boolean) => HintedQuery;
 
@@ -44,9 +49,10 @@ export function preparedQuery<Values extends object, Row>(
 ): PreparedQuery<Values, Row> {
   // One map for each kind of database, because their SQL differs.
   const plansByKind = new Map<unknown, Map<string, Plan>>();
-  const run = (db: Queries, values: Values, firstRowOnly = false): Promise<QueryResult<Row>> => {
+  const run = (db: Queries, values: Values, firstRowOnly = false): QueryResult<Row> | Promise<QueryResult<Row>> => {
     const name = shape(values);
-    const kind = db.getExecutor().adapter.constructor;
+    const executor = db.getExecutor() as QueryExecutor & DirectRun;
+    const kind = executor.adapter.constructor;
     const plans = plansByKind.get(kind) ?? new Map<string, Plan>();
     plansByKind.set(kind, plans);
     let plan = plans.get(name);
@@ -54,7 +60,9 @@ export function preparedQuery<Values extends object, Row>(
       plan = planOf(build(db, parameters as Values, values).compile());
       plans.set(name, plan);
     }
-    return db.executeQuery(plan(values as Record<string, unknown>, firstRowOnly)) as Promise<QueryResult<Row>>;
+    const query = plan(values as Record<string, unknown>, firstRowOnly);
+    if (!db.isTransaction || executor.run === undefined) return db.executeQuery(query) as Promise<QueryResult<Row>>;
+    return executor.run(query);
   };
   return {
     all: async (db, values) => (await run(db, values)).rows,
@@ -77,8 +85,11 @@ export const namesOf = (values: object): string[] => Object.keys(values).filter(
 
 function planOf(query: CompiledQuery): Plan {
   const places = query.parameters;
+  const { query: node, queryId, sql } = query;
   return (values, firstRowOnly) => ({
-    ...query,
+    query: node,
+    queryId,
+    sql,
     firstRowOnly,
     isPrepared: true,
     parameters: places.map((place) => (place instanceof Parameter ? values[place.name] : place)),

@@ -28,6 +28,22 @@ it('a prepared query is built once, and executed with new values each time', asy
   ]);
 });
 
+it('a prepared query is part of its transaction, and rejected after its end', async () => {
+  const db = await openStore();
+  const insert = preparedQuery((db, { name }: { name: string }) => db.insertInto('settings').values({ name, value: '' }));
+  const names = preparedQuery((db, _: object) => db.selectFrom('settings').select('name').where('name', '=', 'inside'));
+  let late = async (): Promise<number> => 0;
+  const refusal = db.transaction().execute(async (trx) => {
+    await insert.change(trx, { name: 'inside' });
+    expect(await names.all(trx, {})).toEqual([{ name: 'inside' }]);
+    late = () => insert.change(trx, { name: 'late' });
+    throw new Error('refused');
+  });
+  await expect(refusal).rejects.toThrow('refused');
+  await expect(late()).rejects.toThrow('This transaction has ended.');
+  expect(await names.all(db, {})).toEqual([]);
+});
+
 it('a prepared query contains its constant values, and has a plan for each shape', async () => {
   const db = await openStore();
   const shapes: string[] = [];

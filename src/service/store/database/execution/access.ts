@@ -51,16 +51,17 @@ export interface Connected {
 class DirectExecutor extends DefaultQueryExecutor {
   /** For cached queries. */
   readonly changes: Changes | undefined;
-  readonly #run: Access['runSingle'];
+  /** Executes a query, without a promise where the database needs none: for prepared queries, for which each promise counts. */
+  readonly run: OpenPart['run'];
 
-  constructor({ changes, compiler, adapter, driver }: Connected, run: Access['runSingle']) {
+  constructor({ changes, compiler, adapter, driver }: Connected, run: OpenPart['run']) {
     super(compiler, adapter, new DefaultConnectionProvider(driver));
     this.changes = changes;
-    this.#run = run;
+    this.run = run;
   }
 
-  override executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    return this.#run(query);
+  override async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return this.run(query);
   }
 }
 
@@ -109,7 +110,7 @@ class DirectTransactions extends TransactionBuilder<Database> {
   async #attempt<Result>(work: (trx: Transaction<Database>) => Promise<Result>): Promise<Result> {
     const part = await this.#access.begin();
     let hasEnded = false;
-    const run = async (query: CompiledQuery): Promise<QueryResult<never>> => {
+    const run: OpenPart['run'] = (query) => {
       if (hasEnded) throw new Error('This transaction has ended.');
       return part.run(query);
     };
