@@ -78,8 +78,17 @@ function registeredAgent(name: AgentName, file: string, connection: (model: stri
   };
 }
 
+/**
+ * Options of the JavaScript engine of claude and opencode. Their processes end long before it would pay off to collect garbage or to
+ * optimise code, which takes a quarter of the CPU time of their start.
+ */
+const shortLived = { BUN_JSC_useGC: '0', BUN_JSC_useFTLJIT: '0' };
+
 export const claude: InstalledAgent = {
   ...registeredAgent('claude', '@agentclientprotocol/claude-agent-acp/dist/index.js', (model) => ({
+    ...shortLived,
+    // It would try to reach the internet.
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     ANTHROPIC_BASE_URL: model,
     ANTHROPIC_API_KEY: modelKey,
   })),
@@ -121,12 +130,6 @@ export const gemini: InstalledAgent = {
 
 /** Its usual package would install the programs for two kinds of processors, and a launcher that needs an install script. */
 const openCodeProgram = 'opencode-linux-x64/bin/opencode';
-
-/**
- * Options of its JavaScript engine. Its processes end long before it would pay off to collect garbage or to optimise code, which takes a
- * quarter of the CPU time of their start.
- */
-const shortLived = { BUN_JSC_useGC: '0', BUN_JSC_useFTLJIT: '0' };
 
 /** A catalogue of models without entries: opencode needs a second of CPU time for each session to process its own. */
 const noModels = path.join(import.meta.dirname, 'no-models.json');

@@ -6,7 +6,7 @@ import { keys } from '../support/screen.ts';
 let machine: Machine;
 beforeAll(async () => {
   machine = await Machine.create();
-  await machine.json('local', 'up', '--ephemeral');
+  await machine.json('local', 'up', '--ephemeral', '--exec', 'off');
   await machine.agent('payer', '- approve: { id: pay, title: "Pay the invoices?" }\n- say: "went on"');
   await machine.agent(
     'asker',

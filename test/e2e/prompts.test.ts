@@ -12,7 +12,7 @@ import { keys, type Screen } from '../support/screen.ts';
 let machine: Machine;
 beforeAll(async () => {
   machine = await Machine.create();
-  await machine.json('local', 'up', '--ephemeral');
+  await machine.json('local', 'up', '--ephemeral', '--exec', 'off');
   await machine.agent('payer', '- say: started\n- approve: { id: pay, title: "Pay the invoices?", on_deny: continue }\n- say: "went on"');
   await machine.agent(
     'writer',
@@ -424,7 +424,7 @@ it.each([
   ['the reason for a denial', 'approve: { id: note, title: "The release" }', [keys.up, keys.up, keys.enter], 'Why?'],
 ])('saves %s that cannot be sent when the person gives up', async (_what, step, choice, question) => {
   const otherMachine = await Machine.create();
-  await otherMachine.json('local', 'up', '--ephemeral');
+  await otherMachine.json('local', 'up', '--ephemeral', '--exec', 'off');
   await otherMachine.agent('writer', `- ${step}`);
   const watch = otherMachine.terminal('runs', 'watch', await otherMachine.startRun('writer'));
   if (choice.length > 0) await watch.asks('The release');
