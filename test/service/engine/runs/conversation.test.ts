@@ -80,6 +80,16 @@ describe('an answer', () => {
     await expectRefusal(parts, () => parts.respond(), refusal);
   });
 
+  it('can answer the questions of the request, and no others', async () => {
+    const parts = await runIn('waiting');
+    await sql`update human_requests set type = 'question', questions = ${JSON.stringify([{ question: 'Which?' }])}`.execute(parts.db);
+    const refusal = { status: 400, error: 'invalid_answer' };
+    await expectRefusal(parts, () => parts.respond({ answers: { 'Why?': 'x' } }), refusal);
+    await expectRefusal(parts, () => parts.respond({ answers: {} }), refusal);
+    await parts.respond({ answers: { 'Which?': 'this' } });
+    expect(await parts.request()).toMatchObject({ status: 'answered', response: 'this' });
+  });
+
   it('is refused if it does not fit, or if the run or the request does not exist', async () => {
     const parts = await runIn('waiting');
     await expectRefusal(parts, () => parts.respond({}), { status: 400, error: 'invalid_answer' });
