@@ -30,11 +30,11 @@ function listingReport({ runs, few_runs, time, memory }) {
 }
 
 function transfersReport({ results }) {
-  const lines = results.map(({ name, curl_ms, curl_unsynced_ms, aops_ms, ratio, goal, peak_mib }) => {
-    const syncNote = curl_unsynced_ms === undefined ? '' : ` (${whole(curl_unsynced_ms, 'ms')} without syncing)`;
+  const lines = results.map(({ name, peer, peer_ms, peer_unsynced_ms, aops_ms, ratio, goal, peak_mib }) => {
     const memory = peak_mib === undefined ? '' : `, peak memory ${peak_mib} MiB`;
     const [figure, met] = ratioCells(ratio, goal);
-    return `pull ${name}: curl ${whole(curl_ms, 'ms')}${syncNote}, aops ${whole(aops_ms, 'ms')}: ${figure}, goal ${met}${memory}`;
+    const peerTimes = `${peer} ${whole(peer_ms, 'ms')} (${whole(peer_unsynced_ms, 'ms')} without syncing)`;
+    return `${name}: ${peerTimes}, aops ${whole(aops_ms, 'ms')}: ${figure}, goal ${met}${memory}`;
   });
   return lines.join('\n');
 }

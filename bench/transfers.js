@@ -1,17 +1,20 @@
 #!/usr/bin/env node
 /**
- * Pulling files from the local service, compared with curl, alternating in one run. curl gets the addresses in
- * advance and reuses one connection (`curl --config`); aops lists the files, checks their names, requests and verifies
- * each one, syncs it to the disk, and renames it. Both start as processes. Goals are for ratios of medians.
- * When curl ends, the data is only in memory. For the large file its time therefore includes a sync, as the time of aops
- * does; its time without the sync is printed too.
+ * Transfers with the local service, compared with programs that do the least for the same result, alternating in one run: many small
+ * files with tar through a connection on the same machine, and one large file with curl, which gets its address in advance. aops checks
+ * names, verifies each file, syncs it to the disk, and renames it. Both start as processes. Goals are for ratios of medians.
+ * When tar or curl ends, the data is only in memory. Their time therefore includes a sync, as the time of aops does; the time without
+ * the sync is printed too. The service has its usual rate limit.
  *
  *   node bench/transfers.js [--rounds N] [--files N] [--mebibytes N] [--json]        (npm run bench builds first)
  *
- * Needs curl, and as much free disk as the large file has. Exits with 0 whether the goals are met or not; otherwise only
- * if a measurement failed.
+ * Needs tar and curl, and as much free disk as the large file has. Exits with 0 whether the goals are met or not; otherwise only if a
+ * measurement failed.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -22,13 +25,13 @@ import { circumstances, cleanEnvironment, launcher, median, runMeasured, startSe
 const filesInFolder = 100;
 const sizeOfFile = 2_048;
 
-/** Provides a temporary service without a rate limit while `work` runs. */
+/** Provides a temporary service while `work` runs. */
 async function withService(work) {
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-transfers-'));
   const data = path.join(folder, 'data');
   const env = cleanEnvironment(folder);
   try {
-    const { url, team, token, stop } = await startService(env, data, ['--rate-limit', '1000000']);
+    const { url, team, token, stop } = await startService(env, data);
     try {
       const signedIn = { ...env, AOPS_BASE_URL: url, AOPS_API_KEY: token, AOPS_TEAM_ID: team };
       return await work({ folder, data, env: signedIn, url, token });
@@ -51,37 +54,73 @@ async function prepareRun({ folder, data, env }) {
   return { id, workspace: path.join(data, 'sandboxes', sandbox_id, 'workspace') };
 }
 
-const quote = (text) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+/** Copies a folder with two processes of tar, which are connected directly. */
+async function tarThroughNetwork(source, out) {
+  await mkdir(out, { recursive: true });
+  const server = createServer({ pauseOnConnect: true });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const connection = once(server, 'connection');
+  const sending = connect(server.address().port, '127.0.0.1');
+  await once(sending, 'connect');
+  const [receiving] = await connection;
+  const processes = [
+    spawn('tar', ['c', '-C', path.dirname(source), path.basename(source)], { stdio: ['ignore', sending, 'inherit'] }),
+    spawn('tar', ['x', '-C', out], { stdio: [receiving, 'ignore', 'inherit'] }),
+  ];
+  const ends = processes.map((child) => once(child, 'exit'));
+  void ends[0].then(() => sending.destroy());
+  const codes = await Promise.all(ends);
+  receiving.destroy();
+  server.close();
+  if (codes.some(([code]) => code !== 0)) throw new Error('tar failed.');
+}
 
-/** Pulls many small files. curl gets the same responses from the same operation, which contain the content of each file. */
-async function prepareTree({ folder, url, token }, { id, workspace }, count) {
-  const transfers = [];
+async function requireFiles(folder, count) {
+  const entries = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  if (entries.length !== count) throw new Error(`${entries.length} files arrived instead of ${count}.`);
+}
+
+/** Pushes and pulls many small files. */
+async function prepareTrees({ data, env }, { id, workspace }, count) {
+  const tree = path.join(workspace, 'tree');
   for (let index = 0; index < count; index += 1) {
-    const name = `tree/f${Math.floor(index / filesInFolder)}/${index}.txt`;
-    await mkdir(path.join(workspace, path.dirname(name)), { recursive: true });
-    await writeFile(path.join(workspace, name), `${index} `.padEnd(sizeOfFile, 'text of a file, '));
-    const address = `${url}/v2/runs/${id}/sandbox/files/content?path=${encodeURIComponent(`/workspace/${name}`)}`;
-    transfers.push(`url = ${quote(address)}\noutput = ${quote(name)}\n`);
+    const name = path.join(tree, `f${Math.floor(index / filesInFolder)}`, `${index}.txt`);
+    await mkdir(path.dirname(name), { recursive: true });
+    await writeFile(name, `${index} `.padEnd(sizeOfFile, 'text of a file, '));
   }
-  const list = path.join(folder, 'tree.curl');
-  await writeFile(list, `silent\nfail\ncreate-dirs\nheader = ${quote(`Authorization: Bearer ${token}`)}\n${transfers.join('')}`, {
-    mode: 0o600,
-  });
-  return {
-    name: `${count} files of ${sizeOfFile / 1_024} KiB`,
+  const shared = {
     files: count,
-    goal: 1.3,
-    curl: (out) => ['--output-dir', out, '--config', list],
-    aops: (out) => ['sandbox', 'pull', id, 'tree', '--to', out],
-    check: async (out) => {
-      const entries = (await readdir(out, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
-      if (entries.length !== count) throw new Error(`${entries.length} files arrived instead of ${count}.`);
-    },
+    goal: 2,
+    peer: 'tar',
+    runPeer: (out) => tarThroughNetwork(tree, out),
+    afterPeer: (out) => runMeasured('sync', ['-f', out], process.env),
+    checkPeer: (out) => requireFiles(out, count),
   };
+  const sandboxes = new Map();
+  return [
+    {
+      ...shared,
+      name: `push ${count} files of ${sizeOfFile / 1_024} KiB`,
+      aops: async (out) => {
+        const result = await runMeasured(process.execPath, [launcher, 'sandbox', 'create', '--json'], env, { keep: true });
+        const { sandbox_id } = JSON.parse(result.stdout);
+        sandboxes.set(out, sandbox_id);
+        return ['sandbox', 'push', sandbox_id, tree];
+      },
+      check: (out) => requireFiles(path.join(data, 'sandboxes', sandboxes.get(out), 'workspace'), count),
+    },
+    {
+      ...shared,
+      name: `pull ${count} files of ${sizeOfFile / 1_024} KiB`,
+      aops: (out) => ['sandbox', 'pull', id, 'tree', '--to', out],
+      check: (out) => requireFiles(out, count),
+    },
+  ];
 }
 
 /** Pulls one large file. It is sparse, so it takes no disk space and no time to read. */
-async function prepareLarge({ url, token }, { id, workspace }, mebibytes) {
+async function prepareLarge({ env, url, token }, { id, workspace }, mebibytes) {
   const file = await open(path.join(workspace, 'large.bin'), 'w');
   await file.truncate(mebibytes * 1_048_576);
   await file.close();
@@ -89,69 +128,77 @@ async function prepareLarge({ url, token }, { id, workspace }, mebibytes) {
     headers: { authorization: `Bearer ${token}` },
   });
   const { data } = await answer.json();
+  const address = new URL(data.download_url, url).href;
+  const check = async (out) => {
+    const file = path.join(out, 'large.bin');
+    const { size } = await stat(file);
+    await rm(file);
+    if (size !== mebibytes * 1_048_576) throw new Error(`${size} bytes arrived.`);
+  };
   return {
-    name: `one file of ${mebibytes} MiB`,
+    name: `pull one file of ${mebibytes} MiB`,
     files: 1,
     goal: 1.1,
-    curl: (out) => [
-      '--silent',
-      '--fail',
-      '--create-dirs',
-      '--output-dir',
-      out,
-      '--output',
-      'large.bin',
-      new URL(data.download_url, url).href,
-    ],
-    aops: (out) => ['sandbox', 'pull', id, 'large.bin', '--to', out],
-    afterCurl: async (out) => {
+    peer: 'curl',
+    runPeer: (out) =>
+      runMeasured('curl', ['--silent', '--fail', '--create-dirs', '--output-dir', out, '--output', 'large.bin', address], env),
+    afterPeer: async (out) => {
       const fileHandle = await open(path.join(out, 'large.bin'), 'r+');
       await fileHandle.sync();
       await fileHandle.close();
     },
-    check: async (out) => {
-      const file = path.join(out, 'large.bin');
-      const { size } = await stat(file);
-      await rm(file);
-      if (size !== mebibytes * 1_048_576) throw new Error(`${size} bytes arrived.`);
-    },
+    checkPeer: check,
+    aops: (out) => ['sandbox', 'pull', id, 'large.bin', '--to', out],
+    check,
   };
+}
+
+/** Milliseconds that work takes. */
+async function timed(work) {
+  const startedAt = process.hrtime.bigint();
+  await work();
+  return Number(process.hrtime.bigint() - startedAt) / 1e6;
 }
 
 /** Alternates between both; the first round is a warm-up. */
 async function measure({ folder, env }, test, rounds) {
-  const times = { curl: [], unsynced: [], aops: [] };
+  const times = { peer: [], unsynced: [], aops: [] };
   let peakKilobytes = 0;
   for (let round = -1; round < rounds; round += 1) {
     // The order alternates, so neither is always first.
-    for (const tool of round % 2 === 0 ? ['curl', 'aops'] : ['aops', 'curl']) {
+    for (const tool of round % 2 === 0 ? ['peer', 'aops'] : ['aops', 'peer']) {
       // Another folder each time, all removed at the end: file systems create files slowly where many were just deleted.
-      const out = path.join(folder, 'out', `${test.files}-${tool}-${round}`);
-      const args = test[tool](out);
-      const result = tool === 'curl' ? await runMeasured('curl', args, env) : await runMeasured(process.execPath, [launcher, ...args], env);
-      const endedAt = process.hrtime.bigint();
-      if (tool === 'curl') await test.afterCurl?.(out);
-      const syncing = Number(process.hrtime.bigint() - endedAt) / 1e6;
-      await test.check(out);
+      const out = path.join(folder, 'out', `${test.name.replaceAll(' ', '-')}-${tool}-${round}`);
+      if (tool === 'peer') {
+        const transfer = await timed(() => test.runPeer(out));
+        const syncing = await timed(() => test.afterPeer(out));
+        await test.checkPeer(out);
+        if (round >= 0) {
+          times.peer.push(transfer + syncing);
+          times.unsynced.push(transfer);
+        }
+      } else {
+        const args = await test.aops(out);
+        const result = await runMeasured(process.execPath, [launcher, ...args], env);
+        await test.check(out);
+        peakKilobytes = Math.max(peakKilobytes, result.peakKilobytes);
+        if (round >= 0) times.aops.push(result.milliseconds);
+      }
       // Pending writes must not slow down the next measurement.
       await runMeasured('sync', [], process.env);
-      if (round >= 0) times[tool].push(result.milliseconds + syncing);
-      if (round >= 0 && tool === 'curl') times.unsynced.push(result.milliseconds);
-      if (tool === 'aops') peakKilobytes = Math.max(peakKilobytes, result.peakKilobytes);
     }
   }
-  const ratio = median(times.aops) / median(times.curl);
-  const peak = peakKilobytes === 0 ? {} : { peak_mib: Math.round(peakKilobytes / 1_024) };
-  const unsyncedFigures = test.afterCurl ? { curl_unsynced_ms: median(times.unsynced) } : {};
+  const ratio = median(times.aops) / median(times.peer);
   return {
     name: test.name,
-    curl_ms: median(times.curl),
-    ...unsyncedFigures,
+    peer: test.peer,
+    peer_ms: median(times.peer),
+    peer_unsynced_ms: median(times.unsynced),
     aops_ms: median(times.aops),
     ratio,
     goal: test.goal,
     met: ratio <= test.goal,
-    ...peak,
+    ...(peakKilobytes === 0 ? {} : { peak_mib: Math.round(peakKilobytes / 1_024) }),
   };
 }
 
@@ -169,7 +216,8 @@ const [rounds, files, mebibytes] = ['rounds', 'files', 'mebibytes'].map((name) =
 });
 const results = await withService(async (service) => {
   const endedRun = await prepareRun(service);
-  const smallResults = [await measure(service, await prepareTree(service, endedRun, files), rounds)];
-  return [...smallResults, await measure(service, await prepareLarge(service, endedRun, mebibytes), rounds)];
+  const measured = [];
+  for (const test of await prepareTrees(service, endedRun, files)) measured.push(await measure(service, test, rounds));
+  return [...measured, await measure(service, await prepareLarge(service, endedRun, mebibytes), rounds)];
 });
 printResult('transfers', { rounds, results, circumstances: circumstances(rounds) }, values.json);

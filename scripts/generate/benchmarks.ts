@@ -49,7 +49,8 @@ function figuresOf(results: Results): Figure[] {
     rowFigure('`aops --version`, relative to bare Node', rowOf(startUp.results, 'aops --version')),
     rowFigure('`aops runs list`, relative to bare Node', rowOf(startUp.results, 'aops runs list')),
     rowFigure('list 100,000 runs, relative to a loop over undici', listing.time),
-    rowFigure('pull 5,000 small files, relative to curl', rowOf(transfers.results, '5000 files')),
+    rowFigure('push 5,000 small files, relative to tar', rowOf(transfers.results, 'push 5000 files')),
+    rowFigure('pull 5,000 small files, relative to tar', rowOf(transfers.results, 'pull 5000 files')),
     rowFigure('CPU time to get a run, relative to a server that only executes the query', rowOf(service.requests, 'get a run')),
     rowFigure('CPU time to list a page of 100,000 runs, relative to its queries alone', service.page),
     rowFigure(

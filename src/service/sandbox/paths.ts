@@ -2,7 +2,7 @@
  * Resolves a path from a caller to a location on disk inside the sandbox. Names are checked first, then every component is
  * examined without following links; a link is allowed only if its target is inside as well.
  */
-import { constants, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import { constants, lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { ServiceError } from '../errors.ts';
@@ -146,6 +146,9 @@ async function statsOf(realPath: string): Promise<Stats | undefined> {
     throw error;
   }
 }
+
+/** The same without a thread, which takes several times as long for one of many files. */
+export const statsNow = (realPath: string): Stats | undefined => lstatSync(realPath, { throwIfNoEntry: false });
 
 async function makeDirectory(realPath: string): Promise<void> {
   try {

@@ -1,16 +1,15 @@
 /** All files below a directory of a sandbox, as they are listed: sorted by name, without links and devices. */
-import { lstat, readdir } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ServiceError } from '../errors.ts';
 import { hostTrouble } from '../host-trouble.ts';
-import { confirm, fileNotFound, locate, notAFile, type Place } from './paths.ts';
+import { confirm, fileNotFound, hasCode, locate, notAFile, type Place, statsNow } from './paths.ts';
+import { Turn } from './turn.ts';
 
 /** Maximum number of files and directories, and of levels, of one tree. */
 const maxEntries = 100_000;
 const maxDepth = 64;
-
-/** The number of files that are looked at at the same time. */
-const batchLength = 32;
 
 export interface FileTree {
   /** The directory that was walked, or that contains the file that was. */
@@ -30,25 +29,29 @@ export async function walkFiles(root: string, input: string, isHidden: (displayP
   if (!start.stats.isDirectory()) throw notAFile(start.displayPath);
   const files: Place[] = [];
   let count = 0;
+  const turn = new Turn();
   const walk = async (directory: Pick<Place, 'displayPath' | 'realPath'>, depth: number): Promise<void> => {
     if (depth > maxDepth) throw new ServiceError(400, 'too_deep', `There are more than ${maxDepth} levels of directories.`);
-    const entries = (await readdir(directory.realPath, { withFileTypes: true }))
+    const found = await readdir(directory.realPath, { withFileTypes: true }).catch((error: unknown) => {
+      // It was removed since its parent was read.
+      if (depth > 0 && hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+      throw error;
+    });
+    if (found === undefined) return;
+    const entries = found
       .filter((entry) => (entry.isFile() || entry.isDirectory()) && !isHidden(`${directory.displayPath}/${entry.name}`))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
     await confirm(root, directory.realPath, directory.displayPath);
     count += entries.length;
     if (count > maxEntries) throw new ServiceError(400, 'too_many_files', `There are more than ${maxEntries} files and directories.`);
-    for (let index = 0; index < entries.length; ) {
-      if (entries[index]?.isDirectory()) {
-        await walk(member(directory, entries[index]?.name as string), depth + 1);
-        index += 1;
-        continue;
+    for (const entry of entries) {
+      const place = member(directory, entry.name);
+      if (entry.isDirectory()) await walk(place, depth + 1);
+      else {
+        const stats = statsOf(place.realPath);
+        if (stats?.isFile()) files.push({ ...place, stats });
+        await turn.yield();
       }
-      const end = entries.findIndex((entry, position) => position > index && (entry.isDirectory() || position - index === batchLength));
-      const batch = entries.slice(index, end < 0 ? entries.length : end);
-      const places = await Promise.all(batch.map(({ name }) => placeOf(member(directory, name))));
-      for (const place of places) if (place?.stats?.isFile()) files.push(place);
-      index += batch.length;
     }
   };
   await walk(start, 0);
@@ -60,10 +63,10 @@ const member = ({ displayPath, realPath }: Pick<Place, 'displayPath' | 'realPath
   realPath: path.join(realPath, name),
 });
 
-/** Undefined for a file that was removed since the directory was read, or whose name is not UTF-8. */
-async function placeOf(place: Pick<Place, 'displayPath' | 'realPath'>): Promise<Place | undefined> {
+/** Undefined for a file that was removed since the directory was read, cannot be read, or has a name that is not UTF-8. */
+function statsOf(realPath: string): Stats | undefined {
   try {
-    return { ...place, stats: await lstat(place.realPath) };
+    return statsNow(realPath);
   } catch (error) {
     if (hostTrouble(error) !== undefined) throw error;
     return undefined;

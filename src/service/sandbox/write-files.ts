@@ -6,13 +6,10 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, renameSync, writeSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { syncFiles } from '../../base/group-sync.ts';
-import { confirmNow, locate, locateIn, namesOf, type Place, publicPath } from './paths.ts';
+import { confirmNow, locate, locateIn, namesOf, type Place, publicPath, statsNow } from './paths.ts';
+import { Turn } from './turn.ts';
 import { renameFailure, type WriteDirectories, writable } from './write.ts';
-
-/** Milliseconds after which other requests get their turn. */
-const maxTurn = 5;
 
 /** A file to write. */
 export interface NewFile {
@@ -77,18 +74,10 @@ class Targets {
       place = await locate(this.#root, directory, { createAll: true });
       this.#directories.set(directory, place);
     }
-    return locateIn(this.#root, place, name);
-  }
-}
-
-/** Lets other requests be handled between two pieces of work. */
-class Turn {
-  #startedAt = performance.now();
-
-  async yield(): Promise<void> {
-    if (performance.now() - this.#startedAt < maxTurn) return;
-    await setImmediate();
-    this.#startedAt = performance.now();
+    const stats = place.stats?.isDirectory() ? statsNow(path.join(place.realPath, name)) : undefined;
+    // A link is followed, and what is not a directory is refused, as for a single file.
+    if (stats?.isSymbolicLink() || !place.stats?.isDirectory()) return locateIn(this.#root, place, name);
+    return { displayPath: `${place.displayPath}/${name}`, realPath: path.join(place.realPath, name), stats };
   }
 }
 
