@@ -21,6 +21,8 @@ import { whenDone } from './temporary.ts';
 declare module 'vitest' {
   export interface ProvidedContext {
     postgresFolder: string;
+    /** The process that starts the tests and cleans up after them. */
+    testProcess: number;
   }
 }
 
@@ -43,6 +45,7 @@ export const needsSqlite: Missing = usesPostgres ? 'it is about the files of SQL
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-pg-'));
   project.provide('postgresFolder', folder);
+  project.provide('testProcess', process.pid);
   return async () => {
     if (existsSync(dataIn(folder))) await execute('pg_ctl', ['stop', '-D', dataIn(folder), '-m', 'immediate', '-s']);
     await rm(folder, { recursive: true, force: true });
@@ -142,7 +145,14 @@ async function start(folder: string): Promise<string> {
   };
   const options = Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`);
   await execute('pg_ctl', ['start', '-D', data, '-w', '-s', '-l', path.join(folder, 'log'), '-o', options.join(' ')]);
+  stopWithTests(folder);
   return `postgres://aops@localhost/postgres?host=${encodeURIComponent(folder)}`;
+}
+
+/** Stops the server when the tests were killed, which cannot clean up then. */
+function stopWithTests(folder: string): void {
+  const script = `while kill -0 "$0" 2>/dev/null; do sleep 1; done; kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")" && rm -rf "$1"`;
+  spawn('sh', ['-c', script, String(inject('testProcess')), folder], { detached: true, stdio: 'ignore', cwd: '/' }).unref();
 }
 
 const dataIn = (folder: string): string => path.join(folder, 'data');
