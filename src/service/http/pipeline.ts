@@ -188,15 +188,17 @@ function mediaAnswer({ status, headers, body }: MediaReply<unknown>, method: str
 
 function readRequestLine(request: IncomingMessage, base: Pick<Exchange, 'requestId' | 'baseUrl' | 'lifetime'>): Exchange {
   // In requests to a proxy, the target starts with the origin.
-  const target = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*\/?/i, '/');
-  const [path = '', ...query] = target.split('?');
+  const url = request.url ?? '/';
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*\/?/i, '/');
+  const mark = target.indexOf('?');
+  const [path, query] = mark < 0 ? [target, ''] : [target.slice(0, mark), target.slice(mark + 1)];
   if (!path.startsWith('/')) throw routeNotFound();
   return {
     ...base,
     request,
     method: request.method ?? 'GET',
     segments: pathSegments(path),
-    search: new URLSearchParams(query.join('?')),
+    search: new URLSearchParams(query),
   };
 }
 

@@ -103,3 +103,17 @@ describe('the headers of a request', () => {
     expect(() => requireSoundHeaders({ rawHeaders })).toThrow(expect.objectContaining({ status: 400, error: 'invalid_request', message }));
   });
 });
+
+it('judges each request by its own host, whichever came before', () => {
+  const check = originCheck({ scheme: 'http', host: '127.0.0.1' });
+  const hosts = ['localhost:4000', 'attacker.example', 'localhost:4000', '127.0.0.1:4000', 'not a host', 'localhost:4000'];
+  const results = hosts.map((host) => {
+    try {
+      return check({ url: '/', headers: { host } });
+    } catch (error) {
+      return (error as { error: string }).error;
+    }
+  });
+  const own = 'http://localhost:4000';
+  expect(results).toEqual([own, 'host_not_allowed', own, 'http://127.0.0.1:4000', 'invalid_request', own]);
+});
