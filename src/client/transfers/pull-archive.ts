@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { AopsError } from '../../base/errors.ts';
-import { InvalidArchiveError, type ReadFile, readTarFiles } from '../../base/tar/reader.ts';
+import { InvalidArchiveError } from '../../base/tar/tar-entry.ts';
+import { type ReadFile, readTarFiles } from '../../base/tar/tar-files.ts';
 import { isObject, jsonValue } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
 import { retryPolicy } from '../backoff.ts';
@@ -80,7 +81,8 @@ async function* continuedEntries(
       agentId === undefined
         ? operationRequest('getRunSandboxArchive', { params: { run_id: runId }, query })
         : operationRequest('getAgentRunSandboxArchive', { params: { agent_id: agentId, run_id: runId }, query });
-    const source = new Source(client, request.path, signal);
+    const abandonment = new AbortController();
+    const source = new Source(client, request.path, AbortSignal.any([signal, abandonment.signal]));
     try {
       for await (const entry of readTarFiles(source)) {
         // The list of an archive that continues another one contains nothing new.
@@ -96,6 +98,8 @@ async function* continuedEntries(
       const failure = outcome instanceof InvalidArchiveError ? damagedArchive(outcome, request) : outcome;
       if (!isTemporary(failure) || retry >= retryPolicy.retries) throw toNotOfferedError('getRunSandboxArchive', failure);
       await client.backOff(retry, failure, signal);
+    } finally {
+      abandonment.abort(new Error('the archive is no longer read'));
     }
   }
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { headLength, paddingAfter, tarEnd, writeHead } from '../../base/tar/heads.ts';
+import { TarFileWriter } from '../../base/tar/tar-files.ts';
 import { operation } from '../../interface/operations.ts';
 import { checkAnswer } from '../answers.ts';
 import type { Client } from '../client.ts';
@@ -75,29 +75,28 @@ export function prepareArchive(
   };
 }
 
-/** The archive, whose content is in memory only once. */
+/** The archive of the files. */
 async function archiveOf(files: readonly LocalUpload[], signal: AbortSignal): Promise<Buffer> {
-  const lengths = files.map(({ target, size }) => headLength({ path: target, sha256: noSum }) + size + paddingAfter(size));
-  const archive = Buffer.alloc(lengths.reduce((sum, length) => sum + length, tarEnd.length));
-  let offset = 0;
-  for (const [index, { file, size, target }] of files.entries()) {
-    if (index % filesPerTurn === filesPerTurn - 1) await setImmediate();
-    signal.throwIfAborted();
-    const start = offset + headLength({ path: target, sha256: noSum });
-    const content = archive.subarray(start, start + size);
-    readNow(file, content);
-    const sha256 = createHash('sha256').update(content).digest('hex');
-    writeHead(archive.subarray(offset, start), { path: target, size, sha256 });
-    offset += lengths[index] as number;
+  const tar = new TarFileWriter();
+  const chunks: Buffer[] = [];
+  try {
+    for (const [index, { file, size, target }] of files.entries()) {
+      if (index % filesPerTurn === filesPerTurn - 1) await setImmediate();
+      signal.throwIfAborted();
+      const content = readNow(file, size);
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      for await (const chunk of tar.add({ path: target, size, sha256 }, [content])) chunks.push(chunk);
+    }
+    for await (const chunk of tar.end()) chunks.push(chunk);
+  } finally {
+    tar.close();
   }
-  return archive;
+  return Buffer.concat(chunks);
 }
 
-/** As long as every checksum. */
-const noSum = '0'.repeat(64);
-
-/** Fills the buffer with a file, which must have exactly this length. Reading a small file in a thread would take several times as long. */
-function readNow(file: string, buffer: Uint8Array): void {
+/** The content of a file, which must have exactly this size. Reading a small file in a thread would take several times as long. */
+function readNow(file: string, size: number): Buffer {
+  const buffer = Buffer.allocUnsafe(size);
   const descriptor = fs.openSync(file, 'r');
   try {
     let length = 0;
@@ -107,6 +106,7 @@ function readNow(file: string, buffer: Uint8Array): void {
       length += count;
     }
     if (length !== buffer.length || fs.fstatSync(descriptor).size !== length) throw changedFile(file);
+    return buffer;
   } finally {
     fs.closeSync(descriptor);
   }

@@ -3,6 +3,8 @@ import { Buffer, isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
+import type { TarEntry } from '../../base/tar/tar-entry.ts';
+import { TarWriter } from '../../base/tar/tar-writer.ts';
 import { Contents } from './contents.ts';
 import { bytesOnDisk, fileBytes, Holes, openForCopy, reasonOf } from './disk-file.ts';
 import { databaseName, infoName, keyNames, maxBackupEntries, maxNameBytes, sandboxFolders, sumLine, sumsName } from './format.ts';
@@ -10,8 +12,6 @@ import type { HeldDirectory } from './held-directory.ts';
 import { faultyLinks } from './links.ts';
 import { tooLarge } from './problems.ts';
 import type { BackupProgress } from './progress.ts';
-import type { TarEntry } from './tar-entry.ts';
-import { TarWriter } from './tar-writer.ts';
 
 /** Links of a sandbox by name. */
 type Links = Map<string, { target: string; modifiedAt: number }>;

@@ -4,9 +4,9 @@
  */
 import { Buffer } from 'node:buffer';
 import { posix } from 'node:path';
+import type { TarType } from '../../base/tar/tar-entry.ts';
 import { checkName, maxBackupEntries, maxNameBytes } from './format.ts';
 import { damagedBackup, quoteName } from './problems.ts';
-import type { TarType } from './tar-entry.ts';
 
 export class Places {
   readonly #types = new Map<string, TarType>();

@@ -6,6 +6,8 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { AopsError } from '../../base/errors.ts';
+import { InvalidArchiveError } from '../../base/tar/tar-entry.ts';
+import { type ReadEntry, readTar } from '../../base/tar/tar-reader.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import { hasCode } from '../sandbox/paths.ts';
 import { migrations } from '../store/database/migrations/index.ts';
@@ -14,7 +16,6 @@ import { faultyLinks } from './links.ts';
 import { Places } from './places.ts';
 import { damagedBackup, quoteName } from './problems.ts';
 import type { ReadProgress } from './progress.ts';
-import { type ReadEntry, readTar } from './tar-reader.ts';
 
 /** A file of at least this many bytes is only created if the disk has space for it. */
 const minSizeToCheck = 1_048_576;
@@ -39,6 +40,7 @@ export async function readBackup(
     return await new BackupReader(folder, progress).read(readTar(gunzip as AsyncIterable<Uint8Array>));
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof InvalidArchiveError) throw damagedBackup(error.message, error);
     const { code = '' } = error as NodeJS.ErrnoException;
     throw code.startsWith('Z_')
       ? damagedBackup(code === 'Z_BUF_ERROR' ? 'it ends too early' : 'it is not a backup, or it was changed', error)

@@ -29,12 +29,12 @@ export class ReceivedFile implements AsyncIterable<Uint8Array> {
     for (const piece of [...this.#pieces.splice(0), bytes]) await this.#disk.writeFile(piece);
   }
 
-  /** The bytes of the file. A chunk is valid until the next one is requested. */
+  /** The bytes of the file. The parser of an archive keeps chunks after it has requested more, so each one has memory of its own. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
     yield* this.#pieces;
     if (this.#disk === undefined) return;
-    const buffer = Buffer.allocUnsafe(pieceLength);
     for (let position = 0; position < this.length; ) {
+      const buffer = Buffer.allocUnsafe(Math.min(pieceLength, this.length - position));
       const { bytesRead } = await this.#disk.read(buffer, 0, buffer.length, position);
       if (bytesRead === 0) throw new Error('A file that was received has become shorter.');
       position += bytesRead;

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { fileHead, paddingAfter, tarEnd } from '../../base/tar/heads.ts';
+import { TarFileWriter } from '../../base/tar/tar-files.ts';
 import { ServiceError } from '../errors.ts';
 import { hostTrouble } from '../host-trouble.ts';
 import { isOpenInside, openFlags, type Place } from './paths.ts';
@@ -32,18 +32,23 @@ export async function* archiveBytes(sandbox: Sandbox, tree: FileTree, after: str
     }),
   );
   const gathered = new Gathered();
-  gathered.add(fileHead({ path: listName, size: list.length, sha256: sumOf(list) }), list, Buffer.alloc(paddingAfter(list.length)));
-  for (const file of files) {
-    for await (const bytes of entryBytes(sandbox, file)) {
-      gathered.add(bytes);
-      if (gathered.size < chunkBytes) continue;
-      yield gathered.take();
-      // Otherwise a client that receives fast enough would keep all others waiting.
-      await setImmediate();
+  const tar = new TarFileWriter();
+  try {
+    for await (const bytes of tar.add({ path: listName, size: list.length, sha256: sumOf(list) }, [list])) gathered.add(bytes);
+    for (const file of files) {
+      for await (const bytes of entryBytes(tar, sandbox, file)) {
+        gathered.add(bytes);
+        if (gathered.size < chunkBytes) continue;
+        yield gathered.take();
+        // Otherwise a client that receives fast enough would keep all others waiting.
+        await setImmediate();
+      }
     }
+    for await (const bytes of tar.end()) gathered.add(bytes);
+    yield gathered.take();
+  } finally {
+    tar.close();
   }
-  gathered.add(tarEnd);
-  yield gathered.take();
 }
 
 /** Small pieces that are sent together. */
@@ -51,11 +56,9 @@ class Gathered {
   size = 0;
   #pieces: Uint8Array[] = [];
 
-  add(...pieces: readonly Uint8Array[]): void {
-    for (const piece of pieces) {
-      this.#pieces.push(piece);
-      this.size += piece.length;
-    }
+  add(piece: Uint8Array): void {
+    this.#pieces.push(piece);
+    this.size += piece.length;
   }
 
   take(): Buffer {
@@ -67,13 +70,11 @@ class Gathered {
 }
 
 /** The entry of a file; nothing if it can no longer be read. Its content may change in the meantime: then it does not match its checksum. */
-async function* entryBytes(sandbox: Sandbox, place: Place): AsyncGenerator<Uint8Array, void, undefined> {
+async function* entryBytes(tar: TarFileWriter, sandbox: Sandbox, place: Place): AsyncGenerator<Uint8Array, void, undefined> {
   if ((place.stats?.size ?? 0) > maxFileBytes) return;
   const whole = readWhole(sandbox.directory, place);
   if (whole !== undefined) {
-    yield fileHead({ path: place.displayPath, size: whole.length, sha256: sumOf(whole) });
-    yield whole;
-    yield Buffer.alloc(paddingAfter(whole.length));
+    yield* tar.add({ path: place.displayPath, size: whole.length, sha256: sumOf(whole) }, [whole]);
     return;
   }
   const handle = await sandbox.openPlace(place).catch((error: unknown) => {
@@ -87,9 +88,7 @@ async function* entryBytes(sandbox: Sandbox, place: Place): AsyncGenerator<Uint8
     if (size > maxFileBytes) return;
     const hash = createHash('sha256');
     for await (const bytes of contentOf(handle, size)) hash.update(bytes);
-    yield fileHead({ path: place.displayPath, size, sha256: hash.digest('hex') });
-    yield* contentOf(handle, size);
-    yield Buffer.alloc(paddingAfter(size));
+    yield* tar.add({ path: place.displayPath, size, sha256: hash.digest('hex') }, contentOf(handle, size));
   } finally {
     await handle.close();
   }

@@ -35,7 +35,7 @@ const accept = ({ path: target, body }: RecordedRequest): Step => {
     return json(201, { path: name, size_bytes: 0 });
   }
   // A file of an archive has a regular header with its size after an extended one.
-  const sizes = [...body.toString('latin1').matchAll(/0000000\0([0-7]{11})\0[^\0]{11}\0[^\0]{6}\0 0/g)].map(([, size]) =>
+  const sizes = [...body.toString('latin1').matchAll(/000000 \0([0-7]{11}) [0-7]{11} [0-7]{6} \0(?=0)/g)].map(([, size]) =>
     Number.parseInt(size as string, 8),
   );
   return json(201, { files: sizes.length, size_bytes: sizes.reduce((sum, size) => sum + size, 0) });

@@ -1,8 +1,8 @@
 /** Archives for tests, including malicious ones. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import type { TarType } from '../../../src/service/backup/tar-entry.ts';
-import { tarEnd, tarHeader, tarPadding, typeField, withField } from './tar-bytes.ts';
+import type { TarType } from '../../../src/base/tar/tar-entry.ts';
+import { tarEnd, tarHeader, tarPadding, typeField, withField } from '../../support/tar-bytes.ts';
 
 export interface Part {
   name: string;

@@ -23,10 +23,10 @@ import { openUnchanged } from '../../../src/service/store/database/sqlite/open.t
 import { png } from '../../support/png.ts';
 import { runPromptly } from '../../support/promptly.ts';
 import { itNeeding, needsPosix } from '../../support/requirements.ts';
+import { tarHeader } from '../../support/tar-bytes.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { startApi } from '../helpers/service.ts';
 import { archive, database, first, info, type Part, source } from './archives.ts';
-import { tarHeader } from './tar-bytes.ts';
 
 const inertSignal = new AbortController().signal;
 const now = Date.parse('2026-07-18T09:00:00.000Z');

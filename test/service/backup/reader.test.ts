@@ -2,15 +2,15 @@
 import { mkdir, readdir, readlink, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { TarType } from '../../../src/base/tar/tar-entry.ts';
 import { newReadProgress, readBackup, restoreBackup } from '../../../src/service/backup/index.ts';
 import { Places } from '../../../src/service/backup/places.ts';
-import type { TarType } from '../../../src/service/backup/tar-entry.ts';
 import { refuseUnfinished } from '../../../src/service/backup/unfinished.ts';
 import { countOpenFiles } from '../../support/open-files.ts';
 import { itNeeding, needsPosix } from '../../support/requirements.ts';
+import { tarHeader, tarPadding } from '../../support/tar-bytes.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { archive, database, entryBytes, first, gzip, info, type Part, source, sumsOf } from './archives.ts';
-import { tarHeader, tarPadding } from './tar-bytes.ts';
 
 const inertSignal = new AbortController().signal;
 const damagedError = (message: RegExp) => expect.objectContaining({ code: 'backup_damaged', message: expect.stringMatching(message) });

@@ -3,11 +3,10 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, write
 import path from 'node:path';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { tarEnd } from '../../../src/base/tar/heads.ts';
 import { archiveLimit } from '../../../src/service/http/body.ts';
 import { sumOf, tarFile, tarOf, untar } from '../../support/tar.ts';
+import { extendedHeader, paxRecord, tarEnd, tarHeader } from '../../support/tar-bytes.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
-import { extendedHeader, paxRecord, tarHeader } from '../backup/tar-bytes.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
 import { codeOf } from '../helpers/everything.ts';
 import type { Behaviour } from '../helpers/runtime.ts';
@@ -69,9 +68,9 @@ describe('an archive that is uploaded', () => {
 
   it('may be empty, and may lack checksums', async () => {
     const { folder, push } = await staged();
-    expect((await push(Buffer.from(tarEnd))).body).toEqual({ files: 0, size_bytes: 0 });
+    expect((await push(tarEnd())).body).toEqual({ files: 0, size_bytes: 0 });
     const head = tarHeader({ name: 'a', type: 'file', size: 0, mode: 0o600, modifiedAt: 0 });
-    expect((await push(Buffer.concat([head, tarEnd]))).status).toBe(201);
+    expect((await push(Buffer.concat([head, tarEnd()]))).status).toBe(201);
     expect(await filesBelow(folder)).toEqual(['a']);
   });
 
@@ -80,13 +79,13 @@ describe('an archive that is uploaded', () => {
     ['that is cut off', tarOf({ a: 'x', b: 'y' }).subarray(0, 2_600), 400, 'invalid_archive'],
     [
       'whose content does not match its checksum',
-      Buffer.concat([tarFile('a', 'x'), tarFile('b', 'y', sumOf('z')), tarEnd]),
+      Buffer.concat([tarFile('a', 'x'), tarFile('b', 'y', sumOf('z')), tarEnd()]),
       400,
       'invalid_archive',
     ],
-    ['with a damaged header', Buffer.concat([tarFile('a', 'x'), Buffer.alloc(512, 1), tarEnd]), 400, 'invalid_archive'],
-    ['with a link', Buffer.concat([tarFile('a', 'x'), link, tarEnd]), 400, 'invalid_archive'],
-    ['with the same file twice', Buffer.concat([tarFile('a', 'x'), tarFile('./a', 'y'), tarEnd]), 400, 'invalid_archive'],
+    ['with a damaged header', Buffer.concat([tarFile('a', 'x'), Buffer.alloc(512, 1), tarEnd()]), 400, 'invalid_archive'],
+    ['with a link', Buffer.concat([tarFile('a', 'x'), link, tarEnd()]), 400, 'invalid_archive'],
+    ['with the same file twice', Buffer.concat([tarFile('a', 'x'), tarFile('./a', 'y'), tarEnd()]), 400, 'invalid_archive'],
     ['with a path that leads out', tarOf({ a: 'x', '../b': 'y' }), 400, 'invalid_path'],
     ['with a path that leads out in between', tarOf({ a: 'x', 'c/../../b': 'y' }), 400, 'invalid_path'],
     ['with an absolute path', tarOf({ a: 'x', '/etc/b': 'y' }), 400, 'invalid_path'],
@@ -97,7 +96,7 @@ describe('an archive that is uploaded', () => {
         tarFile('a', 'x'),
         extendedHeader(paxRecord('path', 'b\0c')),
         tarHeader({ name: 'b', type: 'file', size: 0, mode: 0o600, modifiedAt: 0 }),
-        tarEnd,
+        tarEnd(),
       ]),
       400,
       'invalid_path',
@@ -111,7 +110,7 @@ describe('an archive that is uploaded', () => {
     ['with a file in place of such a link', tarOf({ a: 'x', out: 'y' }), 400, 'invalid_path'],
     [
       'with a file that is too large',
-      Buffer.concat([tarFile('a', 'x'), tarFile('b', Buffer.alloc(10 * 1_048_576 + 1)), tarEnd]),
+      Buffer.concat([tarFile('a', 'x'), tarFile('b', Buffer.alloc(10 * 1_048_576 + 1)), tarEnd()]),
       413,
       'file_too_large',
     ],
@@ -133,7 +132,7 @@ describe('an archive that is uploaded', () => {
     const { folder, push } = await staged();
     const bytes = Buffer.concat([
       ...Array.from({ length: 10_001 }, (_, index) => tarHeader({ name: `f${index}`, type: 'file', size: 0, mode: 0o600, modifiedAt: 0 })),
-      tarEnd,
+      tarEnd(),
     ]);
     expect(codeOf(await push(bytes))).toEqual([400, 'invalid_archive']);
     expect(await filesBelow(folder)).toEqual([]);

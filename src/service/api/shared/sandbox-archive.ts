@@ -1,7 +1,8 @@
 /** Many files of a sandbox in one request: a tar archive that is written to it, or created from it. */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { InvalidArchiveError, type ReadFile, readTarFiles } from '../../../base/tar/reader.ts';
+import { InvalidArchiveError } from '../../../base/tar/tar-entry.ts';
+import { type ReadFile, readTarFiles } from '../../../base/tar/tar-files.ts';
 import { ServiceError } from '../../errors.ts';
 import { MediaReply, type RequestContext } from '../../http/context.ts';
 import type { ReceivedFile } from '../../http/received-file.ts';

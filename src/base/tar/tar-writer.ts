@@ -5,7 +5,7 @@
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import { type Header, pack } from 'tar-stream';
-import type { TarEntry, TarType } from './tar-entry.ts';
+import { sumKeyword, type TarEntry, type TarType } from './tar-entry.ts';
 
 const types = { file: 'file', folder: 'directory', link: 'symlink' } as const satisfies Record<TarType, Header['type']>;
 
@@ -23,10 +23,10 @@ export class TarWriter {
   }
 
   /** The bytes of an entry. @throws Error if the size of the content differs from that of the entry */
-  async *add(entry: TarEntry, content: Iterable<Uint8Array> = []): AsyncGenerator<Buffer> {
+  async *add(entry: TarEntry, content: Iterable<Uint8Array> | AsyncIterable<Uint8Array> = []): AsyncGenerator<Buffer> {
     const sink = this.#pack.entry(headerOf(entry));
     sink.on('error', () => undefined);
-    for (const chunk of content) {
+    for await (const chunk of content) {
       sink.write(chunk);
       yield* this.#nextBytes();
     }
@@ -67,9 +67,10 @@ export class TarWriter {
   }
 }
 
-function headerOf({ name, type, size, mode, modifiedAt, target }: TarEntry): Parameters<ReturnType<typeof pack>['entry']>[0] {
+function headerOf({ name, type, size, mode, modifiedAt, target, sha256 }: TarEntry): Parameters<ReturnType<typeof pack>['entry']>[0] {
   const seconds = Math.floor(modifiedAt);
   const isInRange = seconds >= 0 && seconds <= latestTime;
+  const pax = { ...(isInRange ? {} : { mtime: String(seconds) }), ...(sha256 === undefined ? {} : { [sumKeyword]: sha256 }) };
   return {
     name,
     type: types[type],
@@ -77,6 +78,6 @@ function headerOf({ name, type, size, mode, modifiedAt, target }: TarEntry): Par
     mode,
     mtime: new Date((isInRange ? seconds : 0) * 1_000),
     ...(target === undefined ? {} : { linkname: target }),
-    ...(isInRange ? {} : { pax: { mtime: String(seconds) } }),
+    ...(Object.keys(pax).length === 0 ? {} : { pax }),
   };
 }

@@ -2,7 +2,7 @@
  * Tar archives byte by byte, exactly as aops wrote them before it used a library. They represent backups of that time, and their
  * headers can be given invalid values.
  */
-import type { TarEntry, TarType } from '../../../src/service/backup/tar-entry.ts';
+import type { TarEntry, TarType } from '../../src/base/tar/tar-entry.ts';
 
 const block = 512;
 /** The largest size that fits into its field in octal digits. */
