@@ -92,13 +92,21 @@ describe('a reading', () => {
     expect(await log.untaken()).toEqual([]);
     list.rows.push(rowOf(500));
     expect((await log.untaken()).map(({ id }) => id)).toEqual([rowOf(500).id]);
-    expect(list.reads).toBe(3);
+    expect([list.reads, log.isComplete]).toEqual([3, true]);
     list.rows.push(...Array.from({ length: 250 }, (_, index) => rowOf(501 + index)));
     let added = 751;
     list.beforeRead = () => void list.rows.push(rowOf(added++));
     const ids = (await log.untaken()).map(({ id }) => id);
     for (let index = 500; index < 751; index += 1) expect(ids).toContain(rowOf(index).id);
     expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('is complete without a position, and says nothing is missing', async () => {
+    const list = new List();
+    const log = new DeliveryLog(list.read);
+    expect([log.isComplete, await log.untaken(), log.isComplete]).toEqual([true, [], true]);
+    list.rows.push(rowOf(0));
+    expect([(await log.untaken()).length, log.isComplete]).toEqual([1, true]);
   });
 
   it('continues by time after the service has removed the position from its list, and says so', async () => {
