@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { AopsError } from '../../base/errors.ts';
 import { InvalidArchiveError } from '../../base/tar/tar-entry.ts';
-import { type ReadFile, readTarFiles } from '../../base/tar/tar-files.ts';
+import type { ReadFile } from '../../base/tar/tar-files.ts';
 import { isObject, jsonValue } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
 import { retryPolicy } from '../backoff.ts';
@@ -74,6 +74,8 @@ async function* continuedEntries(
   path: string,
   signal: AbortSignal,
 ): AsyncGenerator<ReadFile, void, undefined> {
+  // Commands that only may receive files start without the library.
+  const { readTarFiles } = await import('../../base/tar/tar-files.ts');
   let after: string | undefined;
   for (let retry = 0; ; retry += 1) {
     const query = { path, ...(after === undefined ? {} : { after }) };

@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { TarFileWriter } from '../../base/tar/tar-files.ts';
 import { operation } from '../../interface/operations.ts';
 import { checkAnswer } from '../answers.ts';
 import type { Client } from '../client.ts';
@@ -77,6 +76,8 @@ export function prepareArchive(
 
 /** The archive of the files. */
 async function archiveOf(files: readonly LocalUpload[], signal: AbortSignal): Promise<Buffer> {
+  // Commands that only may send files start without the library.
+  const { TarFileWriter } = await import('../../base/tar/tar-files.ts');
   const tar = new TarFileWriter();
   const chunks: Buffer[] = [];
   try {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { TarFileWriter } from '../../base/tar/tar-files.ts';
+import type { TarFileWriter } from '../../base/tar/tar-files.ts';
 import { ServiceError } from '../errors.ts';
 import { hostTrouble } from '../host-trouble.ts';
 import { isOpenInside, openFlags, type Place } from './paths.ts';
@@ -32,7 +32,9 @@ export async function* archiveBytes(sandbox: Sandbox, tree: FileTree, after: str
     }),
   );
   const gathered = new Gathered();
-  const tar = new TarFileWriter();
+  // The library is not needed to start a service.
+  const { TarFileWriter: Writer } = await import('../../base/tar/tar-files.ts');
+  const tar = new Writer();
   try {
     for await (const bytes of tar.add({ path: listName, size: list.length, sha256: sumOf(list) }, [list])) gathered.add(bytes);
     for (const file of files) {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { InvalidArchiveError } from '../../../base/tar/tar-entry.ts';
-import { type ReadFile, readTarFiles } from '../../../base/tar/tar-files.ts';
+import type { ReadFile } from '../../../base/tar/tar-files.ts';
 import { ServiceError } from '../../errors.ts';
 import { MediaReply, type RequestContext } from '../../http/context.ts';
 import type { ReceivedFile } from '../../http/received-file.ts';
@@ -22,6 +22,7 @@ export const maxFileBytes = 10 * 1024 * 1024;
  * Throws 400 `invalid_archive`, 413 `file_too_large`, and what writing a file throws.
  */
 export async function unpackArchive(sandbox: Sandbox, archive: ReceivedFile): Promise<{ files: number; size_bytes: number }> {
+  const { readTarFiles } = await import('../../../base/tar/tar-files.ts');
   try {
     const total = await checkFiles(readTarFiles(archive));
     await sandbox.writeAll(readTarFiles(archive));
