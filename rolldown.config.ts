@@ -28,6 +28,12 @@ const replacements = [
   },
   // undici needs the time since the start of the process, which is also a global.
   { library: 'undici', id: /^node:perf_hooks$/, code: 'module.exports = { performance: { now: () => performance.now() } };' },
+  // pg loads it only if NODE_PG_FORCE_NATIVE is set.
+  {
+    library: 'pg',
+    id: /^pg-native$/,
+    code: "module.exports = class { constructor() { throw new Error('pg-native is not built in.'); } };",
+  },
   // commander starts programs for subcommands in separate files; aops has none.
   { library: 'commander', id: /^(node:)?child_process$/, code: 'export {};' },
 ];

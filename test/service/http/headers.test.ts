@@ -29,8 +29,8 @@ describe('a response with data of a team', () => {
     const check = async (id: OperationId) => {
       const answer = await api.call(id, requestFor(id, ownedIds));
       expect(isPrivate(answer), id).toBe(true);
-      const isPage = String(answer.headers['content-type']).startsWith('text/html');
-      if (isPage) expect(policyOf(answer), id).toMatch(/; sandbox$/);
+      const isContent = /^(text\/html|application\/x-tar)/.test(String(answer.headers['content-type']));
+      if (isContent) expect(policyOf(answer), id).toMatch(/; sandbox$/);
       else expect(policyOf(answer), id).toBe(dataPolicy);
       return answer.status;
     };
