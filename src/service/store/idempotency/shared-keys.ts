@@ -79,6 +79,8 @@ export class SharedIdempotencyKeys implements IdempotencyKeys {
   /** Counts what is stored. Other processes can store keys until it is counted again, so the bound is not exact. */
   async #countedUsage(now: number): Promise<KeyUsage> {
     if (this.#usage !== undefined && Math.abs(now - this.#usage.countedAt) < usageLife) return this.#usage.usage;
+    // Expired keys must not count, whoever removes them: only what was removed by this call is reported to it.
+    await removeExpiredKeys(this.#store, now);
     const usage = new KeyUsage(this.#bounds);
     await usage.load(this.#store);
     this.#usage = { usage, countedAt: now };
