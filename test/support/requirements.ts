@@ -10,10 +10,10 @@ export type Missing = string | undefined;
 export const needsProgram = (program: string, args: readonly string[]): Missing =>
   spawnSync(program, args, { stdio: 'ignore' }).error === undefined ? undefined : `${program} is not installed`;
 
-export const needsPosix: Missing = process.platform === 'win32' ? 'Windows has no POSIX file modes, links and limits' : undefined;
+export const needsPosix: Missing = process.platform === 'win32' ? 'Windows has no POSIX file modes, links, and limits' : undefined;
 
 export const needsLinux: Missing =
-  process.platform === 'linux' ? undefined : 'only Linux shows the environment and the limits of processes';
+  process.platform === 'linux' ? undefined : 'only Linux shows the environment, the limits, and the open files of processes';
 
 export const needsRoot: Missing = process.getuid?.() === 0 ? undefined : 'the tests do not run as root';
 

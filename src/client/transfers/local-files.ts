@@ -129,9 +129,7 @@ export class LocalFolder {
     const displayPath = this.target(name);
     let partial: PartialFile | undefined;
     try {
-      const folder = this.#folder(parts.slice(0, -1));
-      const target = path.join(folder, parts.at(-1) as string);
-      const existing = requireFree(target, replace, displayPath);
+      const { folder, target, existing } = this.#freePlace(parts, replace, displayPath);
       partial = PartialFile.create(workFolder ?? folder, mode ?? fileMode, openFile);
       for await (const chunk of content(() => (partial as PartialFile).restart())) await partial.write(chunk);
       return await partial.finish(target, existing !== undefined, mode ?? existing?.mode, signal);
@@ -151,9 +149,7 @@ export class LocalFolder {
     const displayPath = this.target(name);
     let partial: PartialFile | undefined;
     try {
-      const folder = this.#folder(parts.slice(0, -1));
-      const target = path.join(folder, parts.at(-1) as string);
-      const existing = requireFree(target, replace, displayPath);
+      const { folder, target, existing } = this.#freePlace(parts, replace, displayPath);
       partial = PartialFile.create(folder, fileMode);
       for (const chunk of content) await partial.write(chunk);
       return { partial, temporaryPath: partial.close(existing?.mode), target, displayPath, replaces: existing !== undefined };
@@ -185,6 +181,17 @@ export class LocalFolder {
     } finally {
       for (const { partial } of remainingFiles) partial.discard();
     }
+  }
+
+  /** Where a file goes, in a folder that exists, and the file that it replaces. @throws UsageError when that must not be replaced */
+  #freePlace(
+    parts: readonly string[],
+    replace: boolean,
+    displayPath: string,
+  ): { folder: string; target: string; existing: Stats | undefined } {
+    const folder = this.#folder(parts.slice(0, -1));
+    const target = path.join(folder, parts.at(-1) as string);
+    return { folder, target, existing: requireFree(target, replace, displayPath) };
   }
 
   /** The real path of a folder below the root, created if it is missing; links in it are rejected. */

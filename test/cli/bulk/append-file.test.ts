@@ -1,5 +1,4 @@
 /** A file of JSON lines that only grows, also when a write fails. */
-
 import { readdirSync } from 'node:fs';
 import { appendFile, mkdir, readFile, readlink, rename, rmdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -7,6 +6,7 @@ import { expect, it, vi } from 'vitest';
 import { AppendFile } from '../../../src/cli/bulk/append-file.ts';
 import { failureOf } from '../../client/harness.ts';
 import { fileHandles } from '../../service/helpers/disk.ts';
+import { itNeeding, needsLinux } from '../../support/requirements.ts';
 import { afterTest, temporaryFolder } from '../../support/temporary.ts';
 
 const newFile = async (): Promise<string> => path.join(await temporaryFolder(), 'lines');
@@ -27,7 +27,7 @@ it('begins with its prefix, and starts a new line after one that a failed write 
   expect(await readFile(file, 'utf8')).toBe('{"head":1}\n{"a":1}\n{"b":\n{"c":1}\n{"c":2}\n{"d":1}\n');
 });
 
-it.skipIf(process.platform !== 'linux')('is open only while it is written', async () => {
+itNeeding(needsLinux, 'is open only while it is written', async () => {
   const file = await newFile();
   const lines = new AppendFile(file, '');
   for (const a of [1, 2]) await lines.append({ a });
