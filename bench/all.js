@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Runs all benchmarks, or some of them, in less than ten minutes, and writes their results to bench/results.json. `npm run generate`
+ * Runs all benchmarks, or some of them, and writes their results to bench/results.json. `npm run generate`
  * writes the figures from there into README.md and docs/benchmarks.md.
  *
  *   node bench/all.js [NAME...]   (npm run bench builds first, and generates afterwards)
@@ -17,7 +17,7 @@ import { reportOf } from './reports.js';
 
 const resultsFile = fileURLToPath(new URL('./results.json', import.meta.url));
 
-/** The arguments of each benchmark. The rounds are few, so that all of them together take less than ten minutes. */
+/** The arguments of each benchmark. The rounds are few, so that all of them together take about a quarter of an hour. */
 const benchmarks = {
   'start-up': ['start-up.js', '--rounds', '20'],
   listing: ['listing.js'],
@@ -26,6 +26,7 @@ const benchmarks = {
   watching: ['watching.js'],
   turns: ['agents.js', '--only', 'turn', '--rounds', '3'],
   search: ['search.js'],
+  nodes: ['nodes.js'],
   'watching-many': ['watching-many.js', '--seconds', '8'],
 };
 const waiting = ['agents.js', '--only', 'waiting'];

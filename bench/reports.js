@@ -95,6 +95,37 @@ function waitingReport({ waiting }) {
   memory without them: heap ${before.heap.toFixed(1)} MiB, then ${after.heap.toFixed(1)} MiB; resident ${before.resident} MiB, then ${after.resident} MiB`;
 }
 
+/** Rates are better the higher they are. */
+const rateCells = (ratio, goal) =>
+  ratio === undefined ? ['', ''] : [`${ratio.toFixed(2)}x`, goal === undefined ? '' : `${goal}x ${ratio >= goal ? 'met' : 'MISSED'}`];
+
+function nodesReport({ database, missing, runs, keyed, takeover }) {
+  const head = ['complete', 'steps', 'a second', 'lowest to highest', 'CPU of each', 'of Postgres', 'relative to', 'ratio', 'goal'];
+  const rows = runs.map(({ name, steps, per_second, lowest, highest, cpu_ms, database_cpu_ms, peer = '', ratio, goal }) => [
+    name,
+    String(steps),
+    per_second.toFixed(0),
+    `${lowest.toFixed(0)} to ${highest.toFixed(0)}`,
+    `${cpu_ms.toFixed(2)} ms`,
+    `${database_cpu_ms.toFixed(2)} ms`,
+    peer,
+    ...rateCells(ratio, goal),
+  ]);
+  const parts = [table([head, ...rows])];
+  if (missing !== undefined) parts.push(`${missing}. Nothing was compared with it.`);
+  parts.push(table([['changes with a key', 'a second'], ...keyed.map(({ name, per_second }) => [name, per_second.toFixed(0)])]));
+  if (takeover.length > 0) {
+    const seconds = (milliseconds) => `${(milliseconds / 1_000).toFixed(1)} s`;
+    const times = takeover.map(({ name, runs: count, median_ms, maximum_ms }) => [
+      name,
+      String(count),
+      ...[median_ms, maximum_ms].map(seconds),
+    ]);
+    parts.push(table([['from kill -9 to the next step', 'runs', 'median', 'maximum'], ...times]));
+  }
+  return `${parts.join('\n\n')}\n\n${database}`;
+}
+
 /** By the name of the benchmark. */
 const reports = {
   'start-up': startUpReport,
@@ -102,6 +133,7 @@ const reports = {
   transfers: transfersReport,
   service: serviceReport,
   search: searchReport,
+  nodes: nodesReport,
   watching: watchingReport,
   'watching-many': watchingManyReport,
   turns: turnsReport,

@@ -79,8 +79,8 @@ export const circumstances = (rounds) =>
   `Node ${process.version}, ${availableParallelism()} CPUs, load ${loadavg()[0].toFixed(1)}, ${rounds} rounds`;
 
 /**
- * Starts a service in the foreground. Returns its address, process, team, and token, and `stop`, which ends it and waits for its
- * end. Throws if it does not start.
+ * Starts a service in the foreground. Returns its address, process, team, and token (unless it uses a shared database); `ended`, which
+ * resolves when it has ended; and `stop`, which ends it and waits for that. Throws if it does not start.
  */
 export async function startService(env, data, flags = [], nodeFlags = []) {
   const child = spawn(process.execPath, [...nodeFlags, launcher, 'serve', '--data-dir', data, ...flags], {
@@ -95,7 +95,9 @@ export async function startService(env, data, flags = [], nodeFlags = []) {
   try {
     const { url, team, tokenFile } = await listening(child.stderr);
     child.stderr.resume();
-    return { url, team, token: (await readFile(tokenFile, 'utf8')).trim(), pid: child.pid, stop };
+    // Nodes that share a database have no token of the owner.
+    const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, 'utf8')).trim();
+    return { url, team, token, pid: child.pid, ended: exit, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -107,7 +109,7 @@ async function listening(stderr) {
   let text = '';
   for await (const chunk of stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
     text += chunk;
-    const line = /Listening on (?<url>\S+); team (?<team>\S+); token in (?<tokenFile>[^;]+);/.exec(text);
+    const line = /Listening on (?<url>\S+); team (?<team>[^;]+); (?:token in (?<tokenFile>[^;]+);)?/.exec(text);
     if (line) return line.groups;
   }
   throw new Error(`The service did not start: ${text}`);

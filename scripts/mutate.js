@@ -3,9 +3,10 @@
  * Mutation testing: makes small changes to the source, one at a time, and lists those that no test notices.
  *
  *   npm run mutate -- [PATH...] [--tests PATH]... [--limit MINUTES] [--sample N] [--goal PERCENT] [--json FILE] [--again FILE]
- *     [--workers N]
+ *     [--workers N] [--once]
  *
- * Without a path it takes the lines that differ from `main`. `--again` tries the survivors in a file that `--json` wrote.
+ * Without a path it takes the lines that differ from `main`. `--again` tries the survivors in a file that `--json` wrote. `--once` is
+ * faster: it does not try again what took too long.
  * Each mutant meets the tests that reach it, quickest files first. Mutants that change nothing anybody could notice are listed in
  * scripts/mutate/equivalent.json, each with its reason.
  */
@@ -22,10 +23,11 @@ const root = path.resolve(import.meta.dirname, '..');
 /** How long the tests of one mutant may take altogether, in milliseconds without a mutant. */
 const mutantMilliseconds = 60_000;
 /**
- * How long a result may take before it counts as a loop: milliseconds, and factors for what loading the modules and the tests take
+ * How long each test may take before it counts as a loop: milliseconds, and factors for what loading the modules and the test take
  * without a mutant. They are measured with the clock of the lane, which stands still while other programs use the processors.
+ * A mutant that took too long is tried once more, alone in a new process and with more patience, except with `--once`.
  */
-const patience = { start: 20_000, mutant: 3_000, loadFactor: 3, testFactor: 6 };
+const patience = { start: 20_000, test: 2_000, loadFactor: 3, testFactor: 6, aloneFactor: 2 };
 
 const { values, positionals } = argumentsOf({
   allowPositionals: true,
@@ -38,6 +40,7 @@ const { values, positionals } = argumentsOf({
     json: { type: 'string' },
     again: { type: 'string' },
     workers: { type: 'string', default: '2' },
+    once: { type: 'boolean', default: false },
   },
 });
 if (values.help) {
@@ -79,6 +82,9 @@ for (const file of files) {
 }
 const equivalents = JSON.parse(readFileSync(path.join(root, 'scripts/mutate/equivalent.json'), 'utf8'));
 const reasonOf = (mutant) => equivalents.find((equivalent) => isSame(equivalent, mutant))?.reason;
+for (const equivalent of equivalents.filter(({ file }) => files.includes(file)))
+  if (!mutants.some((mutant) => isSame(equivalent, mutant)))
+    process.stderr.write(`equivalent.json: this is no longer in ${equivalent.file}, so remove it: ${equivalent.code}\n`);
 
 const env = { ...process.env, AOPS_MUTATE_FILES: JSON.stringify(firsts), NODE_NO_WARNINGS: '1' };
 
@@ -132,12 +138,14 @@ async function reachOf(tests) {
   return reports.sort((a, b) => a.milliseconds - b.milliseconds);
 }
 
-/** The tests of a file that reach a mutant, and how long they take; undefined if none does. */
+/** The tests of a file that reach a mutant, how long they take, and how long the slowest takes; undefined if none does. */
 function testsReaching({ tests, outside, milliseconds }, number) {
-  if (outside.has(number)) return { milliseconds };
-  const names = tests.filter(({ mutants: numbers }) => numbers.has(number));
-  if (names.length === 0) return undefined;
-  return { tests: names.map(({ name }) => name), milliseconds: names.reduce((total, test) => total + test.milliseconds, 0) };
+  const isOutside = outside.has(number);
+  const names = isOutside ? tests : tests.filter(({ mutants: numbers }) => numbers.has(number));
+  if (!isOutside && names.length === 0) return undefined;
+  const slowest = Math.max(0, ...names.map((test) => test.milliseconds));
+  if (isOutside) return { milliseconds, slowest };
+  return { tests: names.map(({ name }) => name), milliseconds: names.reduce((total, test) => total + test.milliseconds, 0), slowest };
 }
 
 /** Tries the mutants with one test file after another, quickest first. Returns the outcome of each mutant. */
@@ -161,8 +169,8 @@ async function outcomesOf(numbers, reports) {
       if (result?.begun !== undefined) current = result.begun;
       const load = patience.loadFactor * test.loadMilliseconds;
       if (current === undefined) return patience.start + load;
-      const { milliseconds, isFresh } = plan.get(current);
-      return patience.mutant + patience.testFactor * milliseconds + (isFresh ? 2 * load : 0);
+      const { slowest, isFresh, isSlow } = plan.get(current);
+      return (patience.test + patience.testFactor * slowest + (isFresh ? 2 * load : 0)) * (isSlow ? patience.aloneFactor : 1);
     };
     const onResult = ({ number, outcome, isHanging }) => {
       if (number === undefined) return;
@@ -174,7 +182,8 @@ async function outcomesOf(numbers, reports) {
       // A test that fails afterwards, too, depends on another test or on something left behind: all tests of the file, in a new process, decide.
       const isRepeated = outcome === 'unsure' && !isAlone;
       plan.delete(number);
-      if (isRepeated) plan.set(number, { number, isFresh: true, isAlone: true, milliseconds: test.milliseconds });
+      const slowest = Math.max(...test.tests.map((test) => test.milliseconds));
+      if (isRepeated) plan.set(number, { number, isFresh: true, isAlone: true, milliseconds: test.milliseconds, slowest });
       current = undefined;
       progress(`${[...outcomes.keys()].filter((key) => !isAlive(key)).length} of ${numbers.length} mutants killed; ${test.file}`);
     };
@@ -183,12 +192,15 @@ async function outcomesOf(numbers, reports) {
       const before = plan.size;
       current = undefined;
       const names = test.tests.map(({ name }) => name);
-      const attempt = { mode: 'try', file: test.file, names, mutants: [...plan.values()] };
+      const ordinary = [...plan.values()].filter(({ isSlow }) => !isSlow);
+      const attempt = { mode: 'try', file: test.file, names, mutants: ordinary.length > 0 ? ordinary : [...plan.values()].slice(0, 1) };
       const { errors, isUndecided } = await lane.run(attempt, onResult, patienceOf);
       if (errors.length > 0 && current !== undefined) {
-        if (isUndecided) outcomes.get(current).isUndecided = true;
-        else outcomes.get(current).outcome = 'timed out';
+        const entry = plan.get(current);
         plan.delete(current);
+        if (isUndecided) outcomes.get(current).isUndecided = true;
+        else if (entry.isSlow || values.once) outcomes.get(current).outcome = 'timed out';
+        else plan.set(current, { ...entry, isSlow: true });
       } else if (plan.size === before) {
         // A process can end before its first result, for example when its predecessor was just ended.
         emptyAttempts += 1;
@@ -271,9 +283,9 @@ for (const index of chosenMutants) {
   const isNoticed = result === 'killed' || result === 'timed out';
   const outcome = isUndecided && !isNoticed ? 'undecided' : result;
   counts[outcome] = (counts[outcome] ?? 0) + 1;
+  if (outcome !== 'killed') process.stdout.write(`${outcome.padEnd(12)} ${place(mutants[index])}\n`);
   if (!isNoticed) survivors.push({ outcome, ...mutants[index] });
 }
-for (const { outcome, ...mutant } of survivors) process.stdout.write(`${outcome.padEnd(12)} ${place(mutant)}\n`);
 /** Survivors of the earlier run that are equivalent or no longer in the source are not counted. */
 const noticedCount = counts.killed + counts['timed out'] + (earlierReport?.noticed ?? 0);
 const total = chosenMutants.length + (earlierReport?.noticed ?? 0);

@@ -31,15 +31,17 @@ class Run extends TestRunner {
   tests = [];
   reachedOutside = new Set();
   #chosenTests;
+  #onTestEnd;
   #isOver = false;
   #clock = new LaneClock(process.pid);
   #startTime = 0;
 
-  constructor(outer, chosenTests) {
+  constructor(outer, chosenTests, onTestEnd = () => undefined) {
     super(outer.config);
     Object.defineProperty(this, 'moduleRunner', { value: outer.moduleRunner });
     this.__setTraces(outer._otel);
     this.#chosenTests = chosenTests;
+    this.#onTestEnd = onTestEnd;
   }
 
   importFile(filepath, source) {
@@ -75,6 +77,7 @@ class Run extends TestRunner {
     if (test.concurrent) for (const number of mutants) this.reachedOutside.add(number);
     this.tests.push({ name: nameOf(test), milliseconds: this.time() - this.#startTime, mutants: [...mutants] });
     if (isFailed(test) && this.#chosenTests !== undefined) this.#isOver = true;
+    this.#onTestEnd(nameOf(test));
     super.onAfterRunTask(test);
   }
 
@@ -131,16 +134,17 @@ export default class MutationRunner extends TestRunner {
     for (const { number, tests, isFresh, isAlone } of mutants) {
       if (killedMutants(results).has(number)) continue;
       report(results, { begun: number, file });
-      const outcome = await this.#outcome(file, number, { tests: tests && new Set(tests), isFresh, isAlone });
+      const onTestEnd = (name) => report(results, { ended: name });
+      const outcome = await this.#outcome(file, number, { tests: tests && new Set(tests), isFresh, isAlone, onTestEnd });
       report(results, { number, file, ...outcome });
       // What a test that hangs has left behind would disturb the next ones.
       if (outcome.isHanging || outcome.outcome === 'unsure') return;
     }
   }
 
-  async #outcome(file, number, { tests, isFresh, isAlone }) {
+  async #outcome(file, number, { tests, isFresh, isAlone, onTestEnd }) {
     const attempt = async (active, chosenTests, isFresh) => {
-      const run = new Run(this, chosenTests);
+      const run = new Run(this, chosenTests, onTestEnd);
       if (isFresh) run.forgetModules();
       mutation.active = active;
       try {

@@ -22,6 +22,8 @@ const config = mergeConfig(base, {
     },
   ],
   test: {
+    // The mutants of a run are not part of what identifies a cached module.
+    experimental: { fsModuleCache: false },
     runner: path.join(root, 'scripts/mutate/runner.js'),
     exclude: ['test/e2e/**', 'test/docs/**'],
     maxWorkers: 1,

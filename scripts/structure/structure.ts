@@ -81,9 +81,9 @@ const layers: readonly (readonly [name: string, note: string, folders: readonly 
   ['http', 'transport and pipeline', ['http']],
   ['engine, operating', 'jobs and drivers; metrics', ['engine', 'operating']],
   [
-    'views, events, artifacts, evaluation, plans, backup',
+    'views, events, artifacts, evaluation, plans, backup, exports',
     'read and derive',
-    ['views', 'events', 'artifacts', 'evaluation', 'plans', 'backup'],
+    ['views', 'events', 'artifacts', 'evaluation', 'plans', 'backup', 'exports'],
   ],
   ['store', 'queries, by group', ['store']],
   [

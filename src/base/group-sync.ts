@@ -2,11 +2,10 @@
  * Makes sure that many new files are on the disk. Syncing one takes the disk about a millisecond, so for a group of them the whole
  * file system is synced once instead, where that is possible. Node has no function for it, but every Linux has a program (`sync -f`).
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { open, stat } from 'node:fs/promises';
 import { platform } from 'node:os';
 import path from 'node:path';
+import { syncFileSystem } from './sync-shell.ts';
 
 /** From this number of files on, one sync of the file system is faster. */
 const minGroup = 48;
@@ -31,14 +30,8 @@ export async function syncFiles(files: readonly string[]): Promise<void> {
 async function syncFileSystems(files: readonly string[]): Promise<boolean> {
   const folderByDevice = new Map<number, string>();
   for (const folder of new Set(files.map((file) => path.dirname(file)))) folderByDevice.set((await stat(folder)).dev, folder);
-  const child = spawn('sync', ['-f', '--', ...folderByDevice.values()], { stdio: 'ignore' });
-  try {
-    const [code] = (await once(child, 'exit')) as [number | null];
-    return code === 0;
-  } catch {
-    // There is no such program.
-    return false;
-  }
+  const results = await Promise.all(Array.from(folderByDevice.values(), syncFileSystem));
+  return results.every(Boolean);
 }
 
 async function syncFile(file: string): Promise<void> {

@@ -4,12 +4,12 @@
  * events that the user should see go to `onEvent`.
  */
 import { anySignal, sharedSignal } from '../base/abort.ts';
+import { backoff } from '../base/backoff.ts';
 import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
 import type { Dispatcher } from '../base/undici.ts';
 import type { Input, JsonOperationId, Response, StreamOperationId } from '../interface/types.ts';
 import { checkAnswer } from './answers.ts';
-import { backoff, retryPolicy } from './backoff.ts';
 import { abandonedChange, DeadlineError, OutcomeUnknownError, RateLimitedError, toNotOfferedError } from './errors.ts';
 import { EventConnector, type OpenEventsOptions } from './event-connector.ts';
 import type { EventReader } from './event-reader.ts';
@@ -23,6 +23,7 @@ import { type Decision, decide, detailsOf, leavesOpen, orOutcomeUnknown, type Pr
 import { operationRequest, type ServiceRequest } from './request.ts';
 import { isReplayed, readJson, readMedia } from './response.ts';
 import { RetryBudget } from './retry-budget.ts';
+import { retryPolicy } from './retry-policy.ts';
 import { SendAttempt } from './send-attempt.ts';
 import { timeLimited } from './time-limit.ts';
 import { attempt, type Outcome, type TransportResponse } from './transport.ts';

@@ -33,7 +33,8 @@ const hintOfCode: Record<string, string> = {
   route_not_found: 'This service does not offer the operation: it may belong to another version, or only to the local service.',
   insufficient_scope:
     'Use a credential with that scope: another profile with --profile, or a new credential from the owner of the service.',
-  owner_only: 'Use the profile of the owner, which `aops local up` creates: --profile local.',
+  owner_only:
+    'Use the profile of the owner, which `aops local up` creates: --profile local. For nodes that share a database, pass --database-url.',
   team_not_found: 'See which team is used, and why, with `aops config explain team_id`.',
   run_not_found: 'See the runs with `aops runs list`.',
   agent_not_found: 'See the agents with `aops agents list`.',

@@ -2,15 +2,17 @@
  * The retry policy: what to do after an attempt, as a pure decision. The rules for changes follow part 8 of the interface:
  * a result that may exist is requested with the same key, and never produced a second time.
  */
+
+import { backoff } from '../base/backoff.ts';
 import { AopsError, type ErrorDetails, exitCodes } from '../base/errors.ts';
 import { isLoopback } from '../base/loopback.ts';
 import type { ErrorBody } from '../interface/types.ts';
-import { backoff, retryPolicy } from './backoff.ts';
 import { errorBody } from './error-body.ts';
 import { AnswerTooLargeError, OutcomeUnknownError, RateLimitedError, ServiceAnswerError, UnavailableError } from './errors.ts';
 import { header, resetWait, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
 import type { ServiceRequest } from './request.ts';
 import { hasUsableBody, isReplayed, readJson } from './response.ts';
+import { retryPolicy } from './retry-policy.ts';
 import type { Failure, Outcome, TransportResponse } from './transport.ts';
 
 /** The state of one logical request between its attempts. */
@@ -136,7 +138,10 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
 }
 
 /** Problems of the service's host, which its operator has to solve before a retry helps. */
-const hostTroubles = ['disk_full', 'disk_failed', 'too_many_open_files', 'out_of_memory'];
+const hostTroubles = [
+  ...['disk_full', 'disk_failed', 'too_many_open_files', 'out_of_memory'],
+  ...['database_unavailable', 'database_busy', 'files_unavailable'],
+];
 const hostTroubleOf = ({ error, message = '' }: { error: string; message?: string }): string =>
   hostTroubles.includes(error) ? `, ${error}: ${message.replace(/\.$/, '')}` : '';
 

@@ -1,6 +1,6 @@
 /** The time limit of one attempt, body included. */
 import type { Clock } from '../base/clock.ts';
-import { retryPolicy } from './backoff.ts';
+import { retryPolicy } from './retry-policy.ts';
 import type { Outcome } from './transport.ts';
 
 /** Abort reasons without the stack trace that a default reason would have. */

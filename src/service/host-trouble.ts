@@ -5,16 +5,26 @@
 import { ServiceError } from './errors.ts';
 import { sqliteKind } from './sqlite-codes.ts';
 
-export type HostTrouble = 'disk_full' | 'disk_failed' | 'too_many_open_files' | 'out_of_memory' | 'database_unavailable' | 'database_busy';
+export type HostTrouble =
+  | 'disk_full'
+  | 'disk_failed'
+  | 'too_many_open_files'
+  | 'out_of_memory'
+  | 'database_unavailable'
+  | 'database_busy'
+  | 'files_unavailable';
 
 const systemCodes: Readonly<Record<string, HostTrouble>> = {
   ENOSPC: 'disk_full',
   EDQUOT: 'disk_full',
   EIO: 'disk_failed',
+  // The folder of a file server that is no longer mounted.
+  ESTALE: 'disk_failed',
   EROFS: 'disk_failed',
   EMFILE: 'too_many_open_files',
   ENFILE: 'too_many_open_files',
   ENOMEM: 'out_of_memory',
+  FILES_UNAVAILABLE: 'files_unavailable',
 };
 
 const sqliteCodes: Readonly<Record<string, HostTrouble>> = {
@@ -26,6 +36,7 @@ const sqliteCodes: Readonly<Record<string, HostTrouble>> = {
 
 const postgresCodes: Readonly<Record<string, HostTrouble>> = {
   DATABASE_UNAVAILABLE: 'database_unavailable',
+  DATABASE_BUSY: 'database_busy',
   // Full disk, out of memory.
   '53100': 'disk_full',
   '53200': 'out_of_memory',
@@ -52,9 +63,11 @@ export function hostTrouble(error: unknown): HostTrouble | undefined {
   return undefined;
 }
 
+const ownCodes: readonly unknown[] = ['DATABASE_UNAVAILABLE', 'DATABASE_BUSY'];
+
 /** Only errors of Postgres have a severity. */
 const postgresTrouble = (error: Error): HostTrouble | undefined =>
-  'code' in error && ('severity' in error || error.code === 'DATABASE_UNAVAILABLE') ? postgresCodes[String(error.code)] : undefined;
+  'code' in error && ('severity' in error || ownCodes.includes(error.code)) ? postgresCodes[String(error.code)] : undefined;
 
 /** The message for HTTP clients, and the advice for the operator of the service. */
 export const troubleWords: Readonly<Record<HostTrouble, { message: string; advice: string }>> = {
@@ -80,6 +93,11 @@ export const troubleWords: Readonly<Record<HostTrouble, { message: string; advic
   },
   database_busy: {
     message: 'The database of this service is too busy.',
-    advice: 'Look for long transactions and slow disks of the database; runs continue by themselves.',
+    advice:
+      'Look for long transactions and slow disks of the database, or permit more connections with --database-connections; runs continue by themselves.',
+  },
+  files_unavailable: {
+    message: 'The file store of this service is not available.',
+    advice: 'Check the bucket, its credentials, and the network; runs then continue by themselves.',
   },
 };

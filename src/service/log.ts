@@ -16,6 +16,12 @@ export interface LogEntry {
 
 export type Log = (level: LogLevel, message: string, fields?: LogEntry['fields']) => void;
 
+/** A receiver that adds the name of this node to entries. */
+export const ofNode =
+  (name: string, receive: (entry: LogEntry) => void) =>
+  (entry: LogEntry): void =>
+    receive({ ...entry, fields: { node: name, ...entry.fields } });
+
 /** A log that adds the time to entries and passes on those of at least the level `minLevel`. Without a receiver, it does nothing. */
 export function createLog(now: () => number, receive: ((entry: LogEntry) => void) | undefined, minLevel: LogLevel = 'debug'): Log {
   if (receive === undefined) return () => undefined;

@@ -3,7 +3,7 @@
  * it, so that a copy of the database alone, such as the one before a migration, does not reveal them.
  */
 import { Buffer } from 'node:buffer';
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { hasCode } from './sandbox/paths.ts';
@@ -40,13 +40,29 @@ export class SecretBox {
       },
     );
     if (!isNew) await chmod(file, 0o600);
-    const key = Buffer.from(isNew ? newKey : (await readFile(file, 'utf8')).trim(), 'base64url');
-    if (key.length === keyBytes) return new SecretBox(key);
+    const box = SecretBox.of(isNew ? newKey : await readFile(file, 'utf8'));
+    if (box !== undefined) return box;
     throw new AopsError(`${file} does not contain a valid key.`, {
       code: 'secret_key_invalid',
       exit: exitCodes.failure,
       hint: 'Restore the file from a backup, or remove it and enter the secrets of connections again.',
     });
+  }
+
+  /** A box with a new key, which nothing else can open. */
+  static create(): SecretBox {
+    return new SecretBox(randomBytes(keyBytes));
+  }
+
+  /** A box with a key in Base64; undefined if it is not a key of 32 bytes. */
+  static of(text: string): SecretBox | undefined {
+    const key = Buffer.from(text.trim(), 'base64url');
+    return key.length === keyBytes && /^[\w+/-]+=?$/.test(text.trim()) ? new SecretBox(key) : undefined;
+  }
+
+  /** Recognises the key, and reveals nothing about it: the key consists of random bytes. In hex. */
+  get fingerprint(): string {
+    return createHmac('sha256', this.#key).update('aops secret key').digest('hex');
   }
 
   /** Encrypts a text (AES-256-GCM). @param owner what the text belongs to; it can only be opened with the same owner */

@@ -7,6 +7,7 @@ import type { TlsPair } from './http/tls.ts';
 import type { LogEntry, LogLevel } from './log.ts';
 import type { ProcessUsage } from './operating/service-metrics.ts';
 import type { ExecLevel } from './sandbox/launch.ts';
+import type { SecretKey } from './shared-secrets.ts';
 import type { Plan } from './store/access/plan.ts';
 
 export interface ServiceOptions extends EngineOptions, HttpOptions {
@@ -24,8 +25,14 @@ export interface ServiceOptions extends EngineOptions, HttpOptions {
     url: string;
     /** How many connections this process may use for queries. 10 by default. */
     maxConnections?: number;
-    /** The file with the key for secrets, which all nodes must share. By default `secrets.key` in the data directory. */
+    /** The key for secrets, which all nodes must share. */
+    secretKey?: SecretKey;
+    /** A file with the key instead, which is created if it does not exist. By default `secrets.key` in the data directory. */
     secretKeyFile?: string;
+    /** The name of this node in logs and in the list of nodes. By default, that of the machine. */
+    nodeName?: string;
+    /** Whether the data directory gets a token of the owner, for programs that start a service in their own process. */
+    ownerToken?: boolean;
   };
   drain?: {
     /** Milliseconds for which requests are still accepted during shutdown, while the service reports that it is not ready. 0 by default. */
@@ -48,7 +55,10 @@ export interface Service {
   readonly url: string;
   readonly port: number;
   readonly teamId: string;
+  /** The token of the owner; empty if the service uses a shared database and none was requested. */
   readonly token: string;
+  /** The shared database as `host:port/database`, and the name of this node. */
+  readonly node: { readonly name: string; readonly database: string } | undefined;
   readonly instanceId: string;
   /** Uses another certificate for new connections. Throws UsageError `tls_invalid`, and then keeps the current one. */
   setTls(pair: TlsPair): void;

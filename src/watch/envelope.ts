@@ -10,7 +10,7 @@ export interface Envelope {
   /** When it was observed, ISO 8601. */
   ts: string;
   data: object;
-  /** The token that resumes the stream after this event; null for `webhooks listen` without --webhook, which cannot be resumed. */
+  /** The token that resumes the stream after this event; null for an event that is not printed, but only notified of. */
   resume: string | null;
 }
 
@@ -27,6 +27,11 @@ export class EventSequence {
   /** @param seq the number of the last event before this stream was resumed */
   constructor(clock: Clock, seq = 0) {
     this.#clock = clock;
+    this.#seq = seq;
+  }
+
+  /** Continues with the number after this one. */
+  continueAfter(seq: number): void {
     this.#seq = seq;
   }
 

@@ -28,8 +28,8 @@ export interface InstalledAgent {
   strictestMode?: string;
   /** Whether it ends the turn with `cancelled` if a permission is rejected. */
   endsTurnOnRejection?: boolean;
-  /** Whether it has stored the session, which can take longer than the request of a permission. By default, it has. */
-  hasStored?(home: string, sessionId: string): Promise<boolean>;
+  /** Whether it has stored a session with the call that writes a file, which can take longer than its request. By default, it has. */
+  hasStored?(home: string, sessionId: string, written: string): Promise<boolean>;
   /** Makes it possible to continue the session immediately after the agent was killed, if it is not possible anyway. */
   letContinue?(home: string, sessionId: string): Promise<void>;
 }
@@ -92,9 +92,10 @@ export const claude: InstalledAgent = {
     ANTHROPIC_BASE_URL: model,
     ANTHROPIC_API_KEY: modelKey,
   })),
-  hasStored: async (home, sessionId) => {
+  hasStored: async (home, sessionId, written) => {
     const file = await sessionFile(path.join(home, '.claude/projects'), `${sessionId}.jsonl`);
-    return file !== undefined && (await readFile(file, 'utf8')).includes('"tool_use"');
+    if (file === undefined) return false;
+    return (await readFile(file, 'utf8')).split('\n').some((line) => line.includes('"tool_use"') && line.includes(written));
   },
 };
 

@@ -67,6 +67,7 @@
  *   no-http            cannot use MCP servers over HTTP, and answers with one text
  *
  * Sessions
+ *   remembers          keeps the prompts of a session in its HOME, repeats the earlier ones, and resumes no session without them
  *   no-resume          can neither resume nor load sessions
  *   load-only          can load sessions, but not resume them; sends the first turn again while it loads
  *   load-fails         claims to load sessions, and fails
@@ -78,7 +79,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { is, mode, never, ProtocolError, serve } from './misbehaving/rpc.js';
-import { Turn, turns } from './misbehaving/turns.js';
+import { rememberedPrompts, rememberPrompts, Turn, turns } from './misbehaving/turns.js';
 
 const sessions = new Map();
 const authenticationRequired = () => new ProtocolError(-32000, 'Authentication required');
@@ -140,10 +141,13 @@ const methods = {
   },
   'session/new': ({ mcpServers }) => {
     if (mode.startsWith('login') && !isAuthenticated) throw authenticationRequired();
-    return { sessionId: openSession(randomUUID(), false, mcpServers).id, ...sessionModes() };
+    const { id } = openSession(randomUUID(), false, mcpServers);
+    if (is('remembers')) rememberPrompts(id, []);
+    return { sessionId: id, ...sessionModes() };
   },
   'session/resume': ({ sessionId, mcpServers }) => {
     if (is('no-resume', 'load-only', 'load-fails', 'load-hangs')) throw new ProtocolError(-32601, 'Method not found');
+    if (is('remembers') && rememberedPrompts(sessionId) === undefined) throw new ProtocolError(-32002, 'The session was not found');
     openSession(sessionId, true, mcpServers);
     return sessionModes();
   },

@@ -1,87 +1,88 @@
-/** Runs of agents made by others, on a real service: they ask a person, respect the answer, and survive the end of the service. */
+/**
+ * Runs of agents made by others, on a real service: instructions and skills reach their models, next to what the repository of a run
+ * contains; they ask a person before they use a tool or write a file, and respect the answer. Each start of an agent takes seconds of CPU time, so a test examines as much as possible with one. test/e2e/other-agents.test.ts does
+ * the same with containment, and where the service is killed while a person is awaited.
+ */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
 import { expect, it } from 'vitest';
+import { systemPath } from '../../src/service/sandbox/exec.ts';
 import { AgentMachine } from '../service/helpers/agent-machine.ts';
-import { needsContainment } from '../support/contained.ts';
+import { newRepository } from '../support/repository.ts';
 import { describeNeeding } from '../support/requirements.ts';
-import { afterTest } from '../support/temporary.ts';
-import { definitionOf, type InstalledAgent, modelAgents } from './installed.ts';
+import { afterTest, temporaryDirectory } from '../support/temporary.ts';
+import { modelAgents, programFolders } from './installed.ts';
 import { ModelServer, steps } from './model-server.ts';
+import { fact, performing } from './performing.ts';
 
 /** Agents load hundreds of megabytes when they start, which takes long on a busy machine; in milliseconds. */
 const startLimit = 240_000;
 
-/** The definition of an agent whose model writes a file. */
-async function writing(agent: InstalledAgent) {
-  const model = await ModelServer.start(steps({ write: 'hello.txt', content: 'Hello\nworld\n' }, { say: 'I wrote the file.' }));
-  afterTest(() => model.close());
-  return definitionOf(agent, model.url);
-}
+const hello = { write: 'hello.txt', content: 'Hello\nworld\n' };
+
+const skill = '---\nname: release-notes\ndescription: Writes the notes of the amaranth release.\n---\nUse short sentences.\n';
+
+/** A memory file of the run's agent. */
+const memory = (machine: AgentMachine, { agent_id }: { agent_id: string | null }) =>
+  machine.api.call('getAgentMemoryFile', { params: { agent_id: agent_id as string, path: fact.path } });
 
 for (const agent of modelAgents) {
   describeNeeding(agent.missing, agent.name, () => {
     it(
-      'asks before it writes, and writes only what a person approves',
+      'reads its instructions once, asks before it uses a tool or writes a file, and does only what a person approves',
       async () => {
-        const machine = await AgentMachine.start();
-        const run = await machine.run(await writing(agent), 'Write the file hello.txt.');
+        const model = await ModelServer.start(performing({ remember: fact }, hello));
+        afterTest(() => model.close());
+        const machine = await AgentMachine.start({
+          commandPath: [path.dirname(process.execPath), ...programFolders, systemPath].join(':'),
+        });
+        const repository = await newRepository(await temporaryDirectory(), {
+          'AGENTS.md': 'The tests of this repository are chartreuse.\n',
+        });
+        const agent_id = await machine.create({
+          acp: agent.name,
+          instructions: 'Every answer must be cerulean.\n',
+          skills: { 'release-notes': { 'SKILL.md': skill, 'scripts/collect.sh': '#!/bin/sh\ngit log\n' } },
+          environment: agent.environment(model.url),
+        });
+        const message = 'Remember that Acme pays late, and write the file hello.txt.';
+        const { run: started } = await machine.api.ok('startRun', { body: { agent_id, message, repository: { path: repository.folder } } });
+        const run = await machine.until(started.id, 'waiting', 'completed', 'failed');
         expect(run).toMatchObject({ status: 'waiting', error: null });
+        const request = JSON.stringify(model.requests.find(({ turn }) => turn !== undefined)?.body);
+        const count = (word: string): number => request.split(word).length - 1;
+        const counts = { instructions: count('cerulean'), skill: count('amaranth'), repository: count('chartreuse') };
+        expect(counts).toEqual({ instructions: 1, skill: 1, repository: 1 });
+
+        expect((await machine.pending(run)).title).toContain('remember');
+        expect((await memory(machine, run)).status).toBe(404);
+        expect(await machine.answer(run, { approved: true })).toMatchObject({ status: 'waiting', error: null });
+        expect((await memory(machine, run)).body).toMatchObject({ content: fact.content, source_agent_run_id: run.id });
+        expect(await machine.texts(run, 'notice')).toContain('The agent wrote the memory file "notes.md".');
+
         const pending = await machine.pending(run);
         expect(pending).toMatchObject({ type: 'approval', title: expect.stringContaining('hello.txt') });
         expect(pending.description).toContain('+Hello\n+world');
         expect(existsSync(machine.file(run, 'hello.txt'))).toBe(false);
-
         expect(await machine.answer(run, { approved: false })).toMatchObject({ status: 'completed', error: null });
         expect(existsSync(machine.file(run, 'hello.txt'))).toBe(false);
 
         // A message to a run that has ended is the next prompt.
+        model.script = steps(hello, { say: 'I wrote the file.' });
         await machine.api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'Write it after all.' } });
         expect(await machine.until(run.id, 'waiting', 'failed')).toMatchObject({ status: 'waiting' });
         expect(await machine.answer(run, { approved: true })).toMatchObject({ status: 'completed', error: null });
         expect(await readFile(machine.file(run, 'hello.txt'), 'utf8')).toBe('Hello\nworld\n');
+        const { data: changes } = await machine.api.ok('getRunChanges', { params: { run_id: run.id } });
+        expect(changes.files.map((file) => file.path)).toEqual(['hello.txt']);
         const messages = await machine.messages(run);
         const afterApproval = messages.slice(messages.findLastIndex(({ type }) => type === 'human_response') + 1);
         // Claude sometimes reports the result of a tool after the text that follows it.
         expect(afterApproval.map(({ type }) => type).sort()).toEqual(['message', 'tool_result']);
         expect(afterApproval).toContainEqual(expect.objectContaining({ text_content: 'I wrote the file.' }));
         machine.expectNoProcess(run);
-      },
-      startLimit,
-    );
-
-    it(
-      'continues after the service was restarted while a person was awaited',
-      async () => {
-        const machine = await AgentMachine.start();
-        const run = await machine.run(await writing(agent), 'Write the file hello.txt.');
-        expect(run).toMatchObject({ status: 'waiting', error: null });
-        await machine.restart();
-        machine.expectNoProcess(run);
-        let outcome = await machine.answer(run, { approved: true });
-        // A session that could not be continued knows nothing of the request, so the agent asks again.
-        if (outcome.status === 'waiting') outcome = await machine.answer(run, { approved: true });
-        expect(outcome).toMatchObject({ status: 'completed', error: null });
-        expect(await readFile(machine.file(run, 'hello.txt'), 'utf8')).toBe('Hello\nworld\n');
-        expect(await machine.texts(run, 'notice')).toEqual([
-          expect.stringMatching(/^The session of .+ was (resumed|loaded)\.$|^A new session of .+ was opened with the transcript/),
-        ]);
-      },
-      startLimit,
-    );
-  });
-
-  describeNeeding(agent.missing ?? needsContainment, `${agent.name}, contained`, () => {
-    it(
-      'reaches its model, and asks before it writes',
-      async () => {
-        const machine = await AgentMachine.start({ exec: 'contained', agents: { allow: ['loopback'] } });
-        const run = await machine.run(await writing(agent), 'Write the file hello.txt.');
-        expect(run).toMatchObject({ status: 'waiting', error: null });
-        expect(await machine.answer(run, { approved: true })).toMatchObject({ status: 'completed', error: null });
-        expect(await readFile(machine.file(run, 'hello.txt'), 'utf8')).toBe('Hello\nworld\n');
-        const detail = await machine.api.ok('getRunDetail', { params: { agentId: run.agent_id as string, runId: run.id } });
-        expect(detail.exec_level).toBe('contained');
       },
       startLimit,
     );

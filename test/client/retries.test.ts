@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { backoff, retryPolicy } from '../../src/client/backoff.ts';
+import { backoff } from '../../src/base/backoff.ts';
 import { DryRunClient, DryRunStop } from '../../src/client/dry-run.ts';
+import { retryPolicy } from '../../src/client/retry-policy.ts';
 import { answer, json, noAnswer, partial, raw } from '../faults/raw-server.ts';
 import { failureOf, newClient, scriptedServer } from './harness.ts';
 

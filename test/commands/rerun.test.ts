@@ -64,6 +64,32 @@ describe('runs rerun', () => {
     expect(await runsOf(agent)).toHaveLength(3);
   });
 
+  it('receives many files as one archive, unless most of it would be in vain', async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `in/${index}.txt`);
+    for (const name of names) await service.file(`many/${name}`, `content of ${name}`);
+    const start = async (steps: string): Promise<string> => {
+      const agent = await service.agent(steps);
+      const upload = path.join(service.folder, 'many/in');
+      const original = (await service.cli(['runs', 'start', '--agent', agent, '--upload', upload, '-o', 'id'])).stdout.trim();
+      await service.until(original, 'completed');
+      return original;
+    };
+    const rerun = async (original: string): Promise<{ requests: string[]; id: string }> => {
+      const result = await service.cli(['runs', 'rerun', original, '--debug', '--json']);
+      expect(result.code).toBe(0);
+      const requests = [...result.stderr.matchAll(/GET \S*\/sandbox\/files\/(archive|content)\S*/g)].map(([, kind]) => kind as string);
+      return { requests, id: (rerunsIn(result.stdout)[0] as Rerun).id };
+    };
+    const small = await rerun(await start('- exec: { run: "echo new > new.txt" }'));
+    expect(small.requests).toEqual(['archive']);
+    const large = await rerun(await start('- exec: { run: "head -c 5000000 /dev/zero > large.bin" }'));
+    expect(large.requests).toEqual(names.map(() => 'content'));
+    for (const { id } of [small, large]) {
+      await service.until(id, 'completed');
+      expect((await service.cli(['sandbox', 'cat', id, 'in/7.txt'])).stdout).toBe('content of in/7.txt');
+    }
+  });
+
   it('repeats a run without a message, even if it was sent one later', async () => {
     const agent = await service.agent('- say: hello');
     const original = await service.start(agent);

@@ -3,7 +3,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { WebhookDelivery } from '../../src/interface/types.ts';
 import { eventually } from '../support/eventually.ts';
 import { closedPort } from '../support/ports.ts';
+import type { CliResult } from '../support/run-cli.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { whenDone } from '../support/temporary.ts';
+import { Receiver } from '../support/webhook-receiver.ts';
 
 interface Printed {
   seq: number;
@@ -121,7 +124,6 @@ describe('the deliveries of a webhook', () => {
 
 describe('it is refused', () => {
   it.each([
-    ['--resume without a webhook', ['--resume', 'auto'], '--resume requires --webhook'],
     ['a temporary webhook', ['--webhook', 'WEBHOOK', '--subscribe'], '--webhook and --subscribe cannot be combined'],
     ['forwarding', ['--webhook', 'WEBHOOK', '--forward-to', 'http://127.0.0.1:9/'], '--webhook and --forward-to cannot'],
     ['a text that is not a token', ['--webhook', 'WEBHOOK', '--resume', 'r1abc'], 'not a resume token'],
@@ -140,5 +142,105 @@ describe('it is refused', () => {
   it('to listen for a webhook that does not exist', async () => {
     const result = await service.cli(['webhooks', 'listen', '--webhook', '00000000-0000-4000-8000-000000000000']);
     expect(result).toMatchObject({ code: 3, stdout: '' });
+  });
+});
+
+describe('a temporary webhook', () => {
+  const webhooks = async () =>
+    (await service.cli(['webhooks', 'list', '--json'])).json<{ data: { id: string; expires_at: string }[] }>().data;
+
+  it('is kept with --resume, continues with the deliveries in between, and is removed without --resume', async () => {
+    const known = (await webhooks()).map(({ id }) => id);
+    const flags = ['--subscribe', '--resume', 'auto:temporary'];
+    const first = await listen(flags, 3, completeRun);
+    const [kept, ...others] = (await webhooks()).filter(({ id }) => !known.includes(id));
+    expect(others).toEqual([]);
+    expect(Date.parse(kept?.expires_at as string)).toBeGreaterThan(Date.now());
+    await completeRun();
+    const all = await recordedIds(kept?.id as string);
+    expect(all.length).toBeGreaterThan(3);
+    const second = await listen(flags, all.length - first.deliveries.length);
+    expect([...first.deliveries, ...second.deliveries].map(({ delivery_id }) => delivery_id)).toEqual(all);
+    const seqs = [first.listening, ...first.deliveries, second.listening, ...second.deliveries].map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+    // A token works as well, also after the webhook was continued.
+    const third = await listen(['--subscribe', '--resume', first.deliveries[0]?.resume as string], all.length - 1);
+    expect(third.deliveries.map(({ delivery_id }) => delivery_id)).toEqual(all.slice(1));
+    await service.cli(['webhooks', 'delete', kept?.id as string, '--yes']);
+    const token = second.listening.resume;
+    const refusal = await service.cli(['webhooks', 'listen', '--subscribe', '--resume', token]);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('The temporary webhook of this resume token no longer exists.');
+  });
+
+  it('that no longer exists is replaced with --resume auto, with a warning', async () => {
+    const flags = ['--subscribe', '--event', 'run.completed', '--resume', 'auto', '--json', '--until', 'run.completed'];
+    const listening = async (): Promise<CliResult> => {
+      let work: Promise<void> | undefined;
+      const result = await service.cli(['webhooks', 'listen', ...flags], {
+        onOutput: (stdout) => {
+          if (stdout.includes('"listening"')) work ??= completeRun();
+        },
+      });
+      await work;
+      return result;
+    };
+    const first = await listening();
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    for (const { id, expires_at } of await webhooks()) if (expires_at !== null) await service.cli(['webhooks', 'delete', id, '--yes']);
+    const second = await listening();
+    expect(second.code).toBe(0);
+    expect(second.stderr).toContain('The temporary webhook of the stored position no longer exists');
+    expect([...first.lines<Printed>(), ...second.lines<Printed>()].map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    for (const { id, expires_at } of await webhooks()) if (expires_at !== null) await service.cli(['webhooks', 'delete', id, '--yes']);
+  });
+
+  it('prints what somebody sends again', async () => {
+    let work: Promise<void> | undefined;
+    let interrupt: () => void = () => undefined;
+    const result = await service.cli(['webhooks', 'listen', '--subscribe', '--event', 'run.completed', '--json'], {
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (stdout) => {
+        if (!stdout.includes('"listening"')) return;
+        work ??= (async () => {
+          await completeRun();
+          const [webhook] = (await webhooks()).filter(({ expires_at }) => expires_at !== null);
+          const [delivery] = await eventually('it is delivered', async () => {
+            const argv = ['webhooks', 'deliveries', '--webhook', webhook?.id as string, '--status', 'delivered', '-o', 'id'];
+            const { stdout: ids } = await service.cli(argv);
+            return ids.trim() !== '' && ids.trim().split('\n');
+          });
+          await service.cli(['webhooks', 'resend', delivery as string]);
+        })();
+        if (stdout.includes('"duplicate":true')) interrupt();
+      },
+    });
+    await work;
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    const [, first, second] = result.lines<Printed & { id: string; duplicate: boolean; headers: Record<string, string> }>();
+    expect([second?.id, first?.duplicate, second?.duplicate]).toEqual([first?.id, false, true]);
+    expect(Object.keys(first?.headers ?? {}).toSorted()).toEqual(['webhook-id', 'webhook-signature', 'webhook-timestamp']);
+    expect((await webhooks()).filter(({ expires_at }) => expires_at !== null)).toEqual([]);
+  });
+
+  it('that forwards continues, too', async () => {
+    const hook = await Receiver.start();
+    whenDone(() => hook.close());
+    const flags = ['--subscribe', '--event', 'run.completed', '--forward-to', hook.url, '--resume', 'auto'];
+    const first = await listen(flags, 1, completeRun);
+    await completeRun();
+    const second = await listen(flags, 1);
+    expect([...first.deliveries, ...second.deliveries].map(({ event }) => event)).toEqual(['run.completed', 'run.completed']);
+    expect(hook.kinds).toEqual(['run.completed', 'run.completed']);
+    const [kept] = (await webhooks()).filter(({ expires_at }) => expires_at !== null);
+    await service.cli(['webhooks', 'delete', kept?.id as string, '--yes']);
+  });
+
+  it('cannot be continued with the token of another webhook', async () => {
+    const { listening } = await listen(['--webhook', await newWebhook()], 1, completeRun);
+    const refusal = await service.cli(['webhooks', 'listen', '--subscribe', '--resume', listening.resume]);
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('belongs to webhook') });
   });
 });

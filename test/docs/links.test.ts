@@ -24,7 +24,7 @@ const anchors = (markdown: string): string[] =>
   );
 
 /** Every file of the repository that a page can refer to. */
-const repositoryFiles = ['src', 'test', 'scripts', 'docs', 'bench', 'bin', 'examples']
+const repositoryFiles = ['src', 'test', 'scripts', 'docs', 'bench', 'bin', 'examples', 'deploy']
   .flatMap((folder) => readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`))
   .concat(readdirSync(root))
   .map((name) => name.replaceAll('\\', '/'))

@@ -11,11 +11,12 @@ const pagesIn = (folder: string): string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}/${name}`);
 
-/** README.md, CONTRIBUTING.md, CHANGELOG.md, docs/*.md and docs/decisions/*.md, as paths in the repository. */
+/** README.md, CONTRIBUTING.md, CHANGELOG.md, deploy/README.md, docs/*.md, and docs/decisions/*.md, as paths in the repository. */
 export const documents: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'deploy/README.md',
   ...pagesIn('docs'),
   ...pagesIn('docs/decisions'),
 ];

@@ -28,7 +28,7 @@ async function editor(...steps: string[]): Promise<void> {
 const writes = (text: string): string => `printf '%s' ${`'${text.replaceAll("'", "'\\''")}'`} > "$1"`;
 
 const textOf = async (revision: string): Promise<string> => {
-  const { config } = await machine.json<{ config: { data: { input: string } } }>('revisions', 'get', revision);
+  const { config } = await machine.hereJson<{ config: { data: { input: string } } }>('revisions', 'get', revision);
   return config.data.input;
 };
 const live = async (agent: string): Promise<string> => textOf(`${agent}@live`);
@@ -46,7 +46,7 @@ beforeEach(async () => {
   agents += 1;
   agent = `agent-${agents}`;
   const file = await machine.file('procedure.yaml', procedure('one'));
-  await machine.json('agents', 'create', agent, '--procedure', file);
+  await machine.hereJson('agents', 'create', agent, '--procedure', file);
 });
 
 describe('agents edit', () => {
@@ -73,7 +73,7 @@ describe('agents edit', () => {
       await screen.shows('No changes.');
       expect(await screen.exit).toBe(0);
     }
-    expect((await machine.json<{ total: number }>('revisions', 'list', agent)).total).toBe(1);
+    expect((await machine.hereJson<{ total: number }>('revisions', 'list', agent)).total).toBe(1);
     expect(await unsent()).toEqual([]);
   });
 

@@ -24,7 +24,7 @@ interface Backup {
 
 async function startMachine(): Promise<Machine> {
   const machine = await Machine.create();
-  expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
+  expect((await machine.here('local', 'up', '--exec', 'host')).code).toBe(0);
   return machine;
 }
 
@@ -51,7 +51,7 @@ async function waitingRun(machine: Machine): Promise<string> {
   const largeText = path.join(machine.folder, 'large.bin');
   await writeFile(largeText, randomBytes(3_000_000));
   const run = await machine.startRun('asking', '--upload', largeText);
-  await machine.json('runs', 'wait', run, '--for', 'waiting');
+  await machine.hereJson('runs', 'wait', run, '--for', 'waiting');
   return run;
 }
 
@@ -79,7 +79,7 @@ describe.concurrent('aops local backup and restore', () => {
     const busyResult = await machine.aops('local', 'restore', 'b.tar.gz');
     expect(busyResult).toMatchObject({ code: 6, stdout: '' });
     expect(busyResult.stderr).toContain('A service is running on');
-    expect((await machine.aops('local', 'down')).code).toBe(0);
+    expect((await machine.here('local', 'down')).code).toBe(0);
     const fullResult = await machine.aops('local', 'restore', 'b.tar.gz');
     expect(fullResult).toMatchObject({ code: 6, stdout: '' });
     expect(fullResult.stderr).toContain('is not empty');
@@ -90,7 +90,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect(verification).toMatchObject({ restored: false, data_dir: null, runs: 1, open_runs: 1, files: backup.files });
     expect(existsSync(path.join(otherMachine.folder, 'data/local'))).toBe(false);
     expect(await otherMachine.aops('local', 'restore', backup.file)).toMatchObject({ code: 0, stderr: '' });
-    expect((await otherMachine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
+    expect((await otherMachine.here('local', 'up', '--exec', 'host')).code).toBe(0);
     const { id } = (await otherMachine.json<{ data: Run[] }>('runs', 'list', '--status', 'waiting')).data[0] as Run;
     expect(id).toBe(run);
     expect((await otherMachine.here('runs', 'respond', run, '--approve')).code).toBe(0);
@@ -109,11 +109,11 @@ describe.concurrent('aops local backup and restore', () => {
     const pid = (await machine.servicePid()) as number;
     // As after a power cut: part of the data is in the log next to the database.
     process.kill(pid, 'SIGKILL');
-    await eventually('the service has ended', async () => !(await machine.json<{ running: boolean }>('local', 'status')).running);
+    await eventually('the service has ended', async () => !(await machine.hereJson<{ running: boolean }>('local', 'status')).running);
     const moveResult = await machine.run('sh', ['-c', 'aops local backup - | aops local restore - --data-dir moved']);
     expect(moveResult).toMatchObject({ code: 0 });
     expect(moveResult.stderr).toContain('1 run,');
-    expect((await machine.aops('local', 'up', '--exec', 'host', '--data-dir', 'moved')).code).toBe(0);
+    expect((await machine.here('local', 'up', '--exec', 'host', '--data-dir', 'moved')).code).toBe(0);
     expect(await machine.getRun(run)).toMatchObject({ status: 'completed' });
     const emptyResult = await machine.aops('local', 'backup', 'x.tar.gz', '--data-dir', 'nothing');
     expect(emptyResult).toMatchObject({ code: 3, stdout: '' });
@@ -167,11 +167,11 @@ describe.concurrent('aops local backup and restore', () => {
   it('fails if the service ends in the middle', async () => {
     const machine = await startMachine();
     await waitingRun(machine);
-    const { url } = await machine.json<{ url: string }>('local', 'status');
+    const { url } = await machine.hereJson<{ url: string }>('local', 'status');
     const { child, ended } = startPipe(machine, 'local', 'backup', '-');
     await eventually('the database was copied', async () => (await partsIn(path.join(machine.folder, 'tmp'))).length > 0);
-    expect((await machine.aops('local', 'down')).code).toBe(0);
-    expect((await machine.aops('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
+    expect((await machine.here('local', 'down')).code).toBe(0);
+    expect((await machine.here('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
     child.stdout?.resume();
     const { code, stderr } = await ended;
     expect(stderr).toContain('The backup was not completed: the service was restarted before everything was copied.');
@@ -188,7 +188,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect(backup.stderr).toContain('b.tar.gz is too large');
     expect(existsSync(path.join(machine.folder, 'b.tar.gz'))).toBe(false);
     expect(await partsIn(machine.folder)).toEqual([]);
-    expect((await machine.aops('local', 'backup', 'b.tar.gz')).code).toBe(0);
+    expect((await machine.here('local', 'backup', 'b.tar.gz')).code).toBe(0);
     const restore = await runLimited('aops local restore b.tar.gz --data-dir new');
     expect(restore).toMatchObject({ code: 1, stdout: '' });
     expect(restore.stderr).toContain('is too large');
@@ -207,7 +207,7 @@ describe.concurrent('aops local backup and restore', () => {
     await mkdir(path.join(machine.folder, 'to'));
     await cp(path.join(temporaryPath, leftover), path.join(machine.folder, 'to', leftover), { recursive: true });
     // The service would release its data after half a minute. This backup needs no service.
-    expect((await machine.aops('local', 'down')).code).toBe(0);
+    expect((await machine.here('local', 'down')).code).toBe(0);
     expect(await machine.aops('local', 'backup', 'to/one.tar.gz')).toMatchObject({ code: 0 });
     expect((await readdir(path.join(machine.folder, 'to'))).sort()).toEqual([leftover, 'one.tar.gz']);
     const old = new Date(Date.now() - 3_600_000);
@@ -220,7 +220,7 @@ describe.concurrent('aops local backup and restore', () => {
   it('can be restored after a restore was killed in the middle', async () => {
     const machine = await startMachine();
     await waitingRun(machine);
-    expect((await machine.aops('local', 'backup', 'b.tar.gz')).code).toBe(0);
+    expect((await machine.here('local', 'backup', 'b.tar.gz')).code).toBe(0);
     const bytes = await readFile(path.join(machine.folder, 'b.tar.gz'));
     const backUpHalfway = async () => {
       const { child, ended } = startPipe(machine, 'local', 'restore', '-', '--data-dir', 'new');

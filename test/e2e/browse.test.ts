@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { chromium, describeWithChromium, startSite } from '../support/chromium.ts';
+import { describeWithChromium, startSite, windowedChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { kill, Machine } from '../support/machine.ts';
 import { isAlive } from '../support/processes.ts';
@@ -36,8 +36,8 @@ describeWithChromium('the browser of a run', () => {
     });
     const requestsFor = (name: string): number => site.requests.filter((request) => request.startsWith(`GET ${name}`)).length;
     const machine = await Machine.create();
-    machine.env.AOPS_CHROMIUM = chromium as string;
-    expect((await machine.aops('local', 'up')).code).toBe(0);
+    machine.env.AOPS_CHROMIUM = windowedChromium as string;
+    expect((await machine.here('local', 'up')).code).toBe(0);
     await machine.agent(
       'browsing',
       `
@@ -54,13 +54,13 @@ describeWithChromium('the browser of a run', () => {
     await eventually('the service is gone', () => !isAlive(pid));
     await nothingLeft(machine);
 
-    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect((await machine.here('local', 'up')).code).toBe(0);
     await eventually('the slow page is requested again', () => requestsFor('/slow') === 2, 30_000);
-    expect((await machine.aops('local', 'down')).code).toBe(0);
+    expect((await machine.here('local', 'down')).code).toBe(0);
     await nothingLeft(machine);
 
     open = true;
-    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect((await machine.here('local', 'up')).code).toBe(0);
     expect(await machine.aops('runs', 'watch', run)).toMatchObject({ code: 0, stdout: expect.stringContaining('first and slow') });
     // Recorded steps are not repeated, and are shown once.
     expect(requestsFor('/first')).toBe(1);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { chromium, describeWithChromium } from '../support/chromium.ts';
+import { describeWithChromium, windowedChromium } from '../support/chromium.ts';
 import { cleanEnvironment } from '../support/clean-environment.ts';
 import { codeCache, kill, project } from '../support/machine.ts';
 import { keys, Screen } from '../support/screen.ts';
@@ -139,7 +139,7 @@ it('works through a queue: pays, asks, postpones, calls a webhook, is evaluated,
 describeWithChromium('the check of a shop', () => {
   it('succeeds, and leaves only a film strip behind', async () => {
     const output = await temporaryFolder();
-    const { code, stdout, remainingFiles } = await demonstrate('web-check', [output], { AOPS_CHROMIUM: chromium as string });
+    const { code, stdout, remainingFiles } = await demonstrate('web-check', [output], { AOPS_CHROMIUM: windowedChromium as string });
     expect({ code, remainingFiles }).toEqual({ code: 0, remainingFiles: [] });
     expect(stdout).toContain('| Sourdough | 6.00 |');
     expect(stdout).toContain('takes orders: number B-2026-17.');

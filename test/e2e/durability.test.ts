@@ -7,7 +7,7 @@ import { Machine, type StartedProcess } from '../support/machine.ts';
 /** Each test has a separate machine with a service, so that services are killed independently. */
 async function startMachine(): Promise<Machine> {
   const machine = await Machine.create();
-  expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
+  expect((await machine.here('local', 'up', '--exec', 'host')).code).toBe(0);
   return machine;
 }
 
@@ -32,7 +32,7 @@ describe.concurrent('kill -9 of the service', () => {
     await eventually('the command runs', async () => (await cat(machine, run, 'steps.log')) === 'before\nlong\n');
     await machine.killService();
     await machine.file('gate', '');
-    expect(await machine.aops('local', 'up', '--exec', 'host')).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
+    expect(await machine.here('local', 'up', '--exec', 'host')).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
 
     const watchResult = await machine.aops('runs', 'watch', run);
     expect(watchResult).toMatchObject({ code: 0, stderr: '' });
@@ -61,7 +61,7 @@ describe.concurrent('kill -9 of the service', () => {
     );
     const killedAt = Date.now();
     await machine.killService();
-    expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
+    expect((await machine.here('local', 'up', '--exec', 'host')).code).toBe(0);
 
     expect((await machine.getRun(askingRun)).pending_human_request?.id).toBe(request.id);
     expect((await machine.here('runs', 'respond', askingRun, request.id, '--approve')).code).toBe(0);
@@ -79,7 +79,7 @@ describe.concurrent('kill -9 of the service', () => {
     await machine.agent('quick', '- exec: { run: "echo x >> once.log" }');
     const run = await machine.startRun('quick', '--idempotency-key', 'once');
     await machine.killService();
-    expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
+    expect((await machine.here('local', 'up', '--exec', 'host')).code).toBe(0);
     expect((await machine.here('runs', 'wait', run)).code).toBe(0);
     const repeatFinished = await machine.aops('runs', 'start', '--agent', 'quick', '--idempotency-key', 'once', '-o', 'id');
     expect(repeatFinished).toMatchObject({ code: 0, stdout: `${run}\n` });
@@ -88,7 +88,7 @@ describe.concurrent('kill -9 of the service', () => {
 
   it('while it handles idempotency keys: each is executed exactly once, immediately after the restart', async () => {
     const machine = await startMachine();
-    const { url } = await machine.json<{ url: string }>('local', 'status');
+    const { url } = await machine.hereJson<{ url: string }>('local', 'status');
     const headers = { authorization: `Bearer ${(await machine.read('data/local/token')).trim()}`, 'content-type': 'application/json' };
     const { teams } = (await (await fetch(`${url}/v2/local/teams`, { headers })).json()) as { teams: { id: string }[] };
     const agents = `${url}/v2/teams/${teams[0]?.id}/agents`;
@@ -102,7 +102,7 @@ describe.concurrent('kill -9 of the service', () => {
     await Promise.race(attempts);
     await machine.killService();
     const answers = await Promise.all(attempts);
-    expect((await machine.aops('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
+    expect((await machine.here('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
     for (const [index, key] of keys.entries()) {
       const before = answers[index];
       const { status, replayed, text } = await create(key);
@@ -117,13 +117,13 @@ describe.concurrent('kill -9 of the service', () => {
     const machine = await startMachine();
     await machine.agent('asking', '- approve: { id: pay, title: "Pay?" }');
     const run = await machine.startRun('asking');
-    const { url } = await machine.json<{ url: string }>('local', 'status');
+    const { url } = await machine.hereJson<{ url: string }>('local', 'status');
     const watcher = machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait', '-o', 'ndjson']);
     const inbox = machine.start('aops', ['inbox', '--watch', '-o', 'ndjson']);
     await watcher.says('human_request.pending');
     await inbox.says('human_request.pending');
     await machine.killService();
-    expect((await machine.aops('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
+    expect((await machine.here('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
     expect((await machine.here('runs', 'respond', run, '--approve')).code).toBe(0);
     const { code, stdout } = await watcher.finished;
     expect(code).toBe(0);
@@ -151,11 +151,11 @@ describe.concurrent('a run that is watched while its service is killed, stopped 
     for (const text of ['m3', 'm9']) {
       for (const watcher of watchers) await watcher.says(`"text_content":"${text}"`);
       await machine.killService();
-      expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
+      expect((await machine.here('local', 'up', '--exec', 'host')).code).toBe(0);
     }
     for (const watcher of watchers) await watcher.says('"text_content":"m15"');
-    expect((await machine.aops('local', 'down')).code).toBe(0);
-    expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
+    expect((await machine.here('local', 'down')).code).toBe(0);
+    expect((await machine.here('local', 'up', '--exec', 'host')).code).toBe(0);
     for (const watcher of watchers) await watcher.says('human_request.pending');
     expect((await machine.here('runs', 'respond', run, '--approve')).code).toBe(0);
     const { messages } = await machine.json<{ messages: { id: string }[] }>('api', `/v2/runs/${run}/messages?limit=50`);
@@ -179,8 +179,8 @@ describe.concurrent('aops local down', () => {
     await machine.agent('slow', '- exec: { run: "echo a >> d.log" }\n- say: half\n- sleep: 1s\n- exec: { run: "echo b >> d.log" }');
     const run = await machine.startRun('slow');
     await eventually('the first command has ended', async () => (await machine.here('runs', 'messages', run)).stdout.includes('half'));
-    expect((await machine.aops('local', 'down')).code).toBe(0);
-    expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
+    expect((await machine.here('local', 'down')).code).toBe(0);
+    expect((await machine.here('local', 'up', '--exec', 'host')).code).toBe(0);
     expect((await machine.here('runs', 'wait', run)).code).toBe(0);
     expect(await cat(machine, run, 'd.log')).toBe('a\nb\n');
   });

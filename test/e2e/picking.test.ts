@@ -113,7 +113,7 @@ describe('other missing arguments', () => {
 
 describe('runs wait', () => {
   it('shows the state of the run, and on Ctrl-C how to come back', async () => {
-    const { run_number } = await machine.json<{ run_number: number }>('runs', 'start', '--agent', 'sleeper');
+    const { run_number } = await machine.hereJson<{ run_number: number }>('runs', 'start', '--agent', 'sleeper');
     const wait = machine.terminal('runs', 'wait', String(run_number));
     await wait.shows('running');
     wait.type(keys.ctrlC);
@@ -126,7 +126,7 @@ describe('runs wait', () => {
     const wait = machine.terminal('runs', 'wait', String(run_number));
     await wait.shows(`Run #${run_number} needs an answer: Pay kappa?`);
     await wait.shows(`aops runs respond ${run_number}`);
-    await machine.aops('runs', 'respond', String(run_number), '--approve');
+    await machine.here('runs', 'respond', String(run_number), '--approve');
     await wait.shows(/Status: +completed/);
     expect(await wait.exit).toBe(0);
   });

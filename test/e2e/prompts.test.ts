@@ -24,11 +24,16 @@ const startAsking = async (agent: string): Promise<string> => (await machine.run
 
 const statusOf = (run: string): Promise<string> => machine.runStatus(run);
 
-/** The texts that were saved because they could not be sent. */
+/** The files with texts that could not be sent. Their names begin with the second in which they were saved. */
 async function unsentFiles(): Promise<string[]> {
   const folder = path.join(machine.folder, 'data/unsent');
-  const names = existsSync(folder) ? await readdir(folder) : [];
-  return Promise.all(names.sort().map((name) => machine.read(`data/unsent/${name}`)));
+  return existsSync(folder) ? readdir(folder) : [];
+}
+
+/** The texts that could not be sent since there were these files. */
+async function unsentSince(earlierFiles: readonly string[]): Promise<string[]> {
+  const newFiles = (await unsentFiles()).filter((name) => !earlierFiles.includes(name));
+  return Promise.all(newFiles.map((name) => machine.read(`data/unsent/${name}`)));
 }
 
 const approve = `${keys.down}${keys.enter}`;
@@ -162,7 +167,7 @@ describe('a text that a person wrote', () => {
     await watch.shows(/Your text was not sent\. It is saved in \S+unsent/);
     await watch.shows(/completed after/);
     expect(await watch.exit).toBe(0);
-    expect(await unsentFiles()).toEqual(['precious\nnotes\n']);
+    expect(await unsentSince([])).toEqual(['precious\nnotes\n']);
     const folder = path.join(machine.folder, 'data/unsent');
     const [name = ''] = await readdir(folder);
     expect((await stat(path.join(folder, name))).mode & 0o777).toBe(0o600);
@@ -171,7 +176,7 @@ describe('a text that a person wrote', () => {
 
   it('stays in the editor when the service is unreachable, which is reported afterwards', async () => {
     const { opened, release } = await slowEditor();
-    const { url, team_id, data_dir } = await machine.json<{ url: string; team_id: string; data_dir: string }>('local', 'status');
+    const { url, team_id, data_dir } = await machine.hereJson<{ url: string; team_id: string; data_dir: string }>('local', 'status');
     const proxy = await Forwarder.to(url);
     const run = await startAsking('writer');
     const access = {
@@ -198,7 +203,7 @@ describe('a text that a person wrote', () => {
   });
 
   it('is saved when it was only typed in part', async () => {
-    const before = (await unsentFiles()).length;
+    const before = await unsentFiles();
     const run = await startAsking('writer');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('What changed?');
@@ -207,11 +212,11 @@ describe('a text that a person wrote', () => {
     expect((await machine.here('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
     await watch.shows(/Somebody else answered\.\nYour text was not sent\./);
     expect(await watch.exit).toBe(0);
-    expect((await unsentFiles()).slice(before)).toEqual(['half a thought\n']);
+    expect(await unsentSince(before)).toEqual(['half a thought\n']);
   });
 
   it('is saved when it was part of the reason for a denial', async () => {
-    const before = (await unsentFiles()).length;
+    const before = await unsentFiles();
     const run = await startAsking('payer');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('Leave it pending');
@@ -222,12 +227,12 @@ describe('a text that a person wrote', () => {
     expect((await machine.here('runs', 'respond', run, '--approve')).code).toBe(0);
     await watch.shows(/Somebody else answered\.\nYour text was not sent\./);
     expect(await watch.exit).toBe(0);
-    expect((await unsentFiles()).slice(before)).toEqual(['half a reason\n']);
+    expect(await unsentSince(before)).toEqual(['half a reason\n']);
   });
 
   it('is saved together with the answers to earlier questions', async () => {
     await machine.agent('both', '- ask: { id: q, title: "Both", questions: [{ question: "First?" }, { question: "Second?" }] }');
-    const before = (await unsentFiles()).length;
+    const before = await unsentFiles();
     const run = await startAsking('both');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('First?');
@@ -238,7 +243,7 @@ describe('a text that a person wrote', () => {
     watch.type(keys.ctrlC);
     await watch.shows('Your text was not sent.');
     expect(await watch.exit).toBe(130);
-    expect((await unsentFiles()).slice(before)).toEqual(['## First?\n\na whole answer\n\n## Second?\n\nhalf an answer\n']);
+    expect(await unsentSince(before)).toEqual(['## First?\n\na whole answer\n\n## Second?\n\nhalf an answer\n']);
     expect((await machine.here('runs', 'stop', run)).code).toBe(0);
   });
 
@@ -247,7 +252,7 @@ describe('a text that a person wrote', () => {
     ['false', 'The editor `false` failed (exit code 1).'],
     ['true', 'The editor saved no text.'],
   ])('can still be entered when the editor is %s', async (editor, sentence) => {
-    const before = (await unsentFiles()).length;
+    const before = await unsentFiles();
     const temporaryNames = await readdir(path.join(machine.folder, 'tmp'));
     const run = await startAsking('writer');
     machine.env.EDITOR = editor;
@@ -260,7 +265,7 @@ describe('a text that a person wrote', () => {
     watch.type('by hand', keys.enter);
     await watch.shows('noted: by hand');
     expect(await watch.exit).toBe(0);
-    expect(await unsentFiles()).toHaveLength(before);
+    expect(await unsentSince(before)).toEqual([]);
     expect(await readdir(path.join(machine.folder, 'tmp'))).toEqual(temporaryNames);
   });
 
@@ -401,7 +406,7 @@ describe('a terminal that reports 0 columns', () => {
 
 it('keeps an answer that is given during an outage, and sends it once when the service is back', async () => {
   const otherMachine = await Machine.create();
-  const { url } = await otherMachine.json<{ url: string }>('local', 'up');
+  const { url } = await otherMachine.hereJson<{ url: string }>('local', 'up');
   await otherMachine.agent(
     'writer',
     '- ask: { id: note, title: "The release", questions: [{ question: "What changed?" }] }\n- say: "noted: {{ answers.note }}"',
@@ -409,10 +414,10 @@ it('keeps an answer that is given during an outage, and sends it once when the s
   const run = await otherMachine.startRun('writer');
   const watch = otherMachine.terminal('runs', 'watch', run);
   await watch.asks('What changed?');
-  expect((await otherMachine.aops('local', 'down')).code).toBe(0);
+  expect((await otherMachine.here('local', 'down')).code).toBe(0);
   watch.type('a long answer', keys.enter);
   await watch.shows('The service is unreachable. Your answer will be sent once it is back.');
-  expect((await otherMachine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
+  expect((await otherMachine.here('local', 'up', '--port', new URL(url).port)).code).toBe(0);
   await watch.shows('The service is reachable again. Your answer was sent.');
   await watch.shows('noted: a long answer');
   expect(await watch.exit).toBe(0);
@@ -430,7 +435,7 @@ it.each([
   if (choice.length > 0) await watch.asks('The release');
   watch.type(...choice);
   await watch.asks(question);
-  expect((await otherMachine.aops('local', 'down')).code).toBe(0);
+  expect((await otherMachine.here('local', 'down')).code).toBe(0);
   watch.type('a long answer', keys.enter);
   await watch.shows('Your answer will be sent');
   watch.type(keys.ctrlC);

@@ -11,7 +11,7 @@ const phases = 4;
 
 it('a reader that is killed and resumed writes every event once with @FILE, and loses none with auto', async () => {
   const machine = await Machine.create();
-  expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
+  expect((await machine.here('local', 'up', '--exec', 'host')).code).toBe(0);
   // Each phase writes messages after the test has opened its gate.
   const gate = (phase: number): string => `${machine.folder}/gate${phase}`;
   const steps = Array.from(

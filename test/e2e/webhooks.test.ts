@@ -11,12 +11,12 @@ it('repeats an interrupted delivery with the same ID after it was killed and sta
   whenDone(() => hook.close());
   // The first request is never answered.
   hook.answer = (response, number) => (number === 1 ? undefined : response.writeHead(200).end());
-  await machine.json('local', 'up');
+  await machine.hereJson('local', 'up');
   const { id } = await machine.json<{ id: string }>('webhooks', 'create', hook.url, '--event', 'run.completed');
   await machine.startRun(await machine.agent('hello', '- say: hello'));
   await eventually('the first attempt', () => hook.deliveries.length === 1);
   kill((await machine.servicePid()) as number, 'SIGKILL');
-  await machine.json('local', 'up');
+  await machine.hereJson('local', 'up');
   await eventually('another attempt', () => hook.deliveries.length === 2);
   const [first, second] = hook.deliveries;
   expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);

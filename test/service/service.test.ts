@@ -3,13 +3,15 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startService } from '../../src/service/service.ts';
+import { needsSqlite } from '../support/postgres.ts';
 import { runPromptly } from '../support/promptly.ts';
+import { itNeeding } from '../support/requirements.ts';
 import { afterTest, temporaryDirectory } from '../support/temporary.ts';
 import { Gate } from './helpers/runtime.ts';
 import { Api, config, startApi } from './helpers/service.ts';
 
 describe('the first start', () => {
-  it('creates a team, and a token file that only its owner can read', async () => {
+  itNeeding(needsSqlite, 'creates a team, and a token file that only its owner can read', async () => {
     const dataDirectory = join(await temporaryDirectory(), 'deep', 'data');
     const { service } = await startApi({ dataDirectory });
     expect(service.token).toMatch(/^aops_local_[\w-]{43}$/);
@@ -21,7 +23,7 @@ describe('the first start', () => {
 });
 
 describe('a later start', () => {
-  it('keeps the team, token, and data; a lost or foreign token is replaced and revoked', async () => {
+  itNeeding(needsSqlite, 'keeps the team, token, and data; a lost or foreign token is replaced and revoked', async () => {
     const dataDirectory = await temporaryDirectory();
     const first = await startApi({ dataDirectory });
     await first.agent();
@@ -62,7 +64,7 @@ describe('a token file that cannot be read', () => {
 });
 
 describe('starting and closing', () => {
-  it('a second service cannot use the directory, and learns which process owns it', async () => {
+  itNeeding(needsSqlite, 'a second service cannot use the directory, and learns which process owns it', async () => {
     const { dataDirectory } = await startApi();
     await expect(startService({ dataDirectory, exec: 'off' })).rejects.toMatchObject({
       code: 'data_directory_in_use',

@@ -2,7 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
-import type { HumanRequest } from '../../src/interface/types.ts';
+import { exitCodes } from '../../src/base/errors.ts';
+import type { HumanRequest, RunDetail } from '../../src/interface/types.ts';
 import { putEmptyDatabase } from './empty-database.ts';
 import { eventually } from './eventually.ts';
 import { Machine } from './machine.ts';
@@ -32,12 +33,12 @@ export class AgentService {
 
   /** Starts the service, or starts it again. */
   async start(): Promise<void> {
-    expect(await this.machine.aops('local', 'up', '--exec', this.#level)).toMatchObject({ code: 0 });
+    expect(await this.machine.here('local', 'up', '--exec', this.#level)).toMatchObject({ code: 0 });
   }
 
   /** Kills the service, checks that no process of the run is left, and starts it again. */
   async killAndStart(runId: string): Promise<void> {
-    const folder = await this.#sandbox(runId);
+    const folder = await this.sandbox(runId);
     // Otherwise, the check below would prove nothing.
     expect(processesUsing(folder)).not.toEqual([]);
     await this.machine.killService();
@@ -48,7 +49,7 @@ export class AgentService {
 
   /** Resolves when no process of the run is left. */
   async untilEnded(runId: string): Promise<void> {
-    const folder = await this.#sandbox(runId);
+    const folder = await this.sandbox(runId);
     await eventually('no process of the run is left', () => processesUsing(folder).length === 0);
   }
 
@@ -76,17 +77,23 @@ export class AgentService {
     expect(await this.machine.aops('runs', 'respond', runId, requestId, decision)).toMatchObject({ code: 0 });
   }
 
-  /** Approves all requests of a run until it has completed. Returns how many there were. */
-  async approveUntilEnd(runId: string): Promise<number> {
-    for (let count = 0; ; count += 1) {
-      const { code, stderr } = await this.machine.here('runs', 'wait', runId);
-      if (code === 0) return count;
-      if (code !== 12) throw new Error(`The run did not complete: ${stderr}`);
-      await this.respond(runId, (await this.pending(runId)).id, '--approve');
-    }
+  /** The content of a memory file of the run's agent, or undefined if there is no such file. */
+  async memory(runId: string, file: string): Promise<string | undefined> {
+    const { agent_id: agent } = await this.machine.getRun(runId);
+    const { code, stdout, stderr } = await this.machine.here('agents', 'memory', 'get', agent as string, file);
+    if (code === exitCodes.notFound) return undefined;
+    if (code !== 0) throw new Error(`The memory cannot be read: ${stderr}`);
+    return stdout.trimEnd();
   }
 
-  async #sandbox(runId: string): Promise<string> {
+  /** All that is known about a run. */
+  async detail(runId: string): Promise<RunDetail> {
+    const { agent_id: agent } = await this.machine.getRun(runId);
+    return await this.machine.request<RunDetail>('GET', `/agent/${agent}/runs/${runId}`);
+  }
+
+  /** The folder with the files of a run, in which its processes work. */
+  async sandbox(runId: string): Promise<string> {
     const { sandbox_id: sandbox } = await this.machine.getRun(runId);
     return path.join(this.machine.folder, 'data', 'local', 'sandboxes', sandbox as string);
   }

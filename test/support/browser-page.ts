@@ -1,6 +1,6 @@
 /** Pages of one real browser for the tests of a file, each watched for errors. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { chromium } from './chromium.ts';
+import { chromium, windowedChromium } from './chromium.ts';
 import { afterTest, whenDone } from './temporary.ts';
 
 /** Without a process for a GPU, which machines for tests do not have: emulating it takes an eighth of the browser's CPU time. */
@@ -8,7 +8,7 @@ export const browserArguments = ['--disable-gpu'];
 
 let browser: Promise<Browser> | undefined;
 
-async function start(): Promise<Browser> {
+async function start(executable: string | undefined): Promise<Browser> {
   // Also if it does not start, so that the next file tries again.
   let sharedBrowser: Browser | undefined;
   whenDone(() => {
@@ -16,7 +16,7 @@ async function start(): Promise<Browser> {
     return sharedBrowser?.close();
   });
   const { chromium: driver } = await import('playwright-core');
-  sharedBrowser = await driver.launch({ ...(chromium === undefined ? {} : { executablePath: chromium }), args: browserArguments });
+  sharedBrowser = await driver.launch({ ...(executable === undefined ? {} : { executablePath: executable }), args: browserArguments });
   return sharedBrowser;
 }
 
@@ -26,7 +26,8 @@ async function start(): Promise<Browser> {
  * and its window would continue to take CPU time.
  */
 export async function newPage(options: BrowserContextOptions = {}): Promise<{ page: Page; problems: string[] }> {
-  browser ??= start();
+  // A browser without windows denies notifications.
+  browser ??= start(options.permissions?.includes('notifications') ? windowedChromium : chromium);
   const context = await (await browser).newContext({ viewport: { width: 1000, height: 700 }, serviceWorkers: 'block', ...options });
   afterTest(() => context.close());
   const page = await context.newPage();

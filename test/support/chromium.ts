@@ -1,8 +1,10 @@
 /** The browser that tests use, if this machine has one, and a small site to visit. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import process from 'node:process';
-import { findChromium } from '../../src/service/browser/chromium.ts';
+import { isProgram } from '../../src/base/program.ts';
+import { browserNames, findChromium } from '../../src/service/browser/chromium.ts';
 import { describeNeeding, type Missing } from './requirements.ts';
 import { whenDone } from './temporary.ts';
 
@@ -12,6 +14,19 @@ export const chromium = await findChromium({
   searchPath: process.env.PATH ?? '',
   ...(process.env.AOPS_CHROMIUM ? { executable: process.env.AOPS_CHROMIUM } : {}),
 }).catch(() => undefined);
+
+/**
+ * A browser that can also show windows, which most users have: it starts more processes than the one without windows, and takes twice
+ * the CPU time. Use it where that matters, and to test that it works.
+ */
+export const windowedChromium = (await windowedBrowser()) ?? chromium;
+
+async function windowedBrowser(): Promise<string | undefined> {
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  const names = browserNames.filter((name) => name !== 'chromium-headless-shell');
+  for (const file of names.flatMap((name) => folders.map((folder) => path.join(folder, name)))) if (await isProgram(file)) return file;
+  return undefined;
+}
 
 export const needsChromium: Missing = chromium === undefined ? 'Chromium is not installed' : undefined;
 

@@ -97,10 +97,12 @@ export class Machine {
 
   /**
    * Runs `aops` in the process of the tests, for what a test prepares or checks and does not test itself: another process would take 0.1 s
-   * of CPU time.
+   * of CPU time. The service that `local up` starts is a process of its own. Its temporary folder would be that of the tests with
+   * --ephemeral.
    */
   here(...argv: string[]): Promise<CliResult> {
-    return runCli(argv, { cwd: this.folder, env: this.env });
+    const [program, args] = commandLine();
+    return runCli(argv, { cwd: this.folder, env: this.env, program: [program, ...args] });
   }
 
   /** The same for a command that must succeed. Returns its JSON output. */
@@ -169,7 +171,7 @@ export class Machine {
     if (pid === undefined) throw new Error('no service was started');
     kill(pid, 'SIGKILL');
     await eventually('the service has ended', () => !isAlive(pid));
-    const { running, url, pid: owner } = await this.json<Record<string, unknown>>('local', 'status');
+    const { running, url, pid: owner } = await this.hereJson<Record<string, unknown>>('local', 'status');
     if (running !== false || url !== null || owner !== null) throw new Error('the service is still reported as running');
   }
 

@@ -2,10 +2,8 @@
  * A private Postgres server for tests. It is started when a test first needs it, because that takes seconds, and is stopped after all
  * tests. AOPS_TEST_DATABASE_URL names a running server to use instead, with a user that may create databases.
  */
-import { type SpawnOptions, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -15,6 +13,7 @@ import type { TestProject } from 'vitest/node';
 import { openPostgres } from '../../src/service/store/database/postgres/open.ts';
 import { eventually } from './eventually.ts';
 import { programs } from './postgres-programs.ts';
+import { PostgresServer, stopServer } from './postgres-server.ts';
 import type { Missing } from './requirements.ts';
 import { whenDone } from './temporary.ts';
 
@@ -29,17 +28,12 @@ declare module 'vitest' {
 /** Whether tests that support both databases use Postgres. */
 export const usesPostgres = process.env.AOPS_TEST_DATABASE === 'postgres';
 
-/** The server refuses to run as root. */
-const unprivilegedUser = 65_534;
-const isRoot = process.getuid?.() === 0;
-const asServer: SpawnOptions = isRoot ? { uid: unprivilegedUser, gid: unprivilegedUser } : {};
-
 /** Why tests cannot use Postgres. */
 export const needsPostgres: Missing =
   process.env.AOPS_TEST_DATABASE_URL !== undefined || programs !== undefined ? undefined : 'postgres is not installed';
 
-/** The same for tests of the files of SQLite, which Postgres does not have. */
-export const needsSqlite: Missing = usesPostgres ? 'it is about the files of SQLite' : undefined;
+/** The same for tests of what only a service with SQLite has: a database in its data directory, and a process that uses it alone. */
+export const needsSqlite: Missing = usesPostgres ? 'it is about a data directory with SQLite' : undefined;
 
 /** Runs once before all tests. The function that it returns runs after them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -47,7 +41,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('postgresFolder', folder);
   project.provide('testProcess', process.pid);
   return async () => {
-    if (existsSync(dataIn(folder))) await execute('pg_ctl', ['stop', '-D', dataIn(folder), '-m', 'immediate', '-s']);
+    await stopServer(folder, 'immediate');
     await rm(folder, { recursive: true, force: true });
   };
 }
@@ -68,11 +62,11 @@ const databases = new Map<string, Promise<string>>();
  * The options for the database of a service in a data directory: none for the one in the directory. With AOPS_TEST_DATABASE=postgres, a database
  * on the Postgres server, which is the same for later services in the directory.
  */
-export async function databaseOptions(dataDirectory: string): Promise<{ database?: { url: string } }> {
+export async function databaseOptions(dataDirectory: string): Promise<{ database?: { url: string; ownerToken: true } }> {
   if (!usesPostgres) return {};
   const url = databases.get(dataDirectory) ?? newDatabase();
   databases.set(dataDirectory, url);
-  return { database: { url: await url } };
+  return { database: { url: await url, ownerToken: true } };
 }
 
 const template = 'aops_template';
@@ -132,38 +126,15 @@ async function serverUrl(folder: string): Promise<string> {
 }
 
 async function start(folder: string): Promise<string> {
-  await chmod(folder, 0o700);
-  if (isRoot) await chown(folder, unprivilegedUser, unprivilegedUser);
-  const data = dataIn(folder);
   // Not the order of bytes, so that tests notice texts that are sorted as the server prefers.
   const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en'];
-  await execute('initdb', ['-D', data, '-U', 'aops', '-A', 'trust', '-E', 'UTF8', ...locale, '--no-sync']);
   const settings = {
-    ...{ listen_addresses: '', unix_socket_directories: folder, max_connections: '300', shared_buffers: '64MB' },
+    ...{ max_connections: '300', shared_buffers: '64MB' },
     // A test server need not survive a power failure.
     ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', deadlock_timeout: '100ms' },
   };
-  const options = Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`);
-  await execute('pg_ctl', ['start', '-D', data, '-w', '-s', '-l', path.join(folder, 'log'), '-o', options.join(' ')]);
-  stopWithTests(folder);
-  return `postgres://aops@localhost/postgres?host=${encodeURIComponent(folder)}`;
-}
-
-/** Stops the server when the tests were killed, which cannot clean up then. */
-function stopWithTests(folder: string): void {
-  const script = `while kill -0 "$0" 2>/dev/null; do sleep 1; done; kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")" && rm -rf "$1"`;
-  spawn('sh', ['-c', script, String(inject('testProcess')), folder], { detached: true, stdio: 'ignore', cwd: '/' }).unref();
-}
-
-const dataIn = (folder: string): string => path.join(folder, 'data');
-
-async function execute(program: string, args: readonly string[]): Promise<void> {
-  const child = spawn(path.join(programs ?? '', program), args, { ...asServer, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
-  let output = '';
-  child.stderr?.on('data', (chunk: Buffer) => {
-    output += chunk.toString();
-  });
-  // The server that pg_ctl starts keeps its outputs open, so `close` would never come.
-  const status = await new Promise((resolve, reject) => child.on('exit', resolve).on('error', reject));
-  if (status !== 0) throw new Error(`${program} failed: ${output}`);
+  const server = await PostgresServer.create(folder, settings, locale);
+  // The tests cannot stop it when they were killed.
+  server.endWith(inject('testProcess'));
+  return server.url;
 }

@@ -21,6 +21,9 @@ export const gitEnvironment: Record<string, string> = {
   ...Object.fromEntries(variables),
 };
 
+/** Commits everything with the first argument as the message. Maintenance would start further processes after each commit. */
+const commitAll = 'git add --all; git -c maintenance.auto=false commit --quiet --allow-empty --message "$1"';
+
 export class TestRepository {
   readonly folder: string;
 
@@ -48,15 +51,23 @@ export class TestRepository {
 
   /** Commits everything, and returns the ID of the commit. */
   async commit(message: string, files: Record<string, string | Uint8Array | null> = {}): Promise<string> {
-    await this.commitAll(message, files);
-    return (await this.git('rev-parse', 'HEAD')).trim();
+    await this.write(files);
+    return (await this.shell(`${commitAll}; git rev-parse HEAD`, message)).trim();
   }
 
-  /** Commits everything. Maintenance would start further processes after each commit. */
+  /** Commits everything. */
   async commitAll(message: string, files: Record<string, string | Uint8Array | null>): Promise<void> {
     await this.write(files);
-    await this.git('add', '--all');
-    await this.git('-c', 'maintenance.auto=false', 'commit', '--quiet', '--allow-empty', '--message', message);
+    await this.shell(commitAll, message);
+  }
+
+  /**
+   * Runs several commands with one process of this one, whose memory makes starting another expensive, and returns their standard
+   * output. @throws Error if one fails
+   */
+  async shell(commands: string, ...args: string[]): Promise<string> {
+    const { stdout } = await run('/bin/sh', ['-ec', commands, 'sh', ...args], { cwd: this.folder, env: gitEnvironment });
+    return stdout;
   }
 }
 
@@ -68,7 +79,9 @@ export async function newRepository(
 ): Promise<TestRepository> {
   await mkdir(folder, { recursive: true });
   const repository = new TestRepository(folder);
-  await repository.git('init', '--quiet', '--initial-branch=main', ...options);
-  if (files !== undefined) await repository.commitAll('Start', files);
+  if (files !== undefined) await repository.write(files);
+  // The usual template consists of examples of hooks.
+  const init = 'message=$1; shift; git init --quiet --template= --initial-branch=main "$@"';
+  await repository.shell(files === undefined ? init : `${init}; set -- "$message"; ${commitAll}`, 'Start', ...options);
   return repository;
 }

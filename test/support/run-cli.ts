@@ -17,6 +17,8 @@ export interface CliOptions {
   columns?: number;
   /** Whether the reader of stdout appears to have closed it before the first write. */
   brokenPipe?: boolean;
+  /** The program and its arguments, for commands that start it, such as `local up`. They can also end processes. */
+  program?: readonly string[];
   /** Commands instead of those of aops. */
   tree?: Entries;
   /** Receives a function that delivers Ctrl-C, and one that delivers any signal. */
@@ -87,12 +89,14 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
   };
   options.onStart?.(() => deliver('SIGINT'), deliver);
   const run = (host: Host): Promise<number> => (options.tree ? runProgram(host, options.tree) : main(host));
+  const [execPath = process.execPath, script = ''] = options.program ?? [process.execPath, 'aops'];
   const code = await run({
-    argv: [process.execPath, 'aops', ...argv],
-    execPath: process.execPath,
+    argv: [execPath, script, ...argv],
+    execPath,
     pid: process.pid,
-    kill: () => {
-      throw new Error('tests in this process must not kill processes');
+    kill: (pid, signal) => {
+      if (options.program === undefined) throw new Error('tests in this process must not kill processes');
+      process.kill(pid, signal);
     },
     platform: process.platform,
     version: process.version,

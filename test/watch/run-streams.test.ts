@@ -5,7 +5,7 @@ import type { Client } from '../../src/client/client.ts';
 import type { EventReader } from '../../src/client/event-reader.ts';
 import type { StreamEvent } from '../../src/client/event-stream.ts';
 import { NoStreamError } from '../../src/client/event-streams.ts';
-import { RunStreams } from '../../src/watch/many/run-streams.ts';
+import { RunStreams, type StreamLimits } from '../../src/watch/many/run-streams.ts';
 import { WatchedRun } from '../../src/watch/many/watched-run.ts';
 import { runStart } from '../../src/watch/resume/run-position.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
@@ -21,7 +21,7 @@ interface OpenStream {
 }
 
 /** Streams of a service that the test writes; `refusals` are thrown instead of the first ones. */
-function startStreams(refusals: Error[] = []) {
+function startStreams(refusals: Error[] = [], limits?: StreamLimits) {
   const clock = new ManualClock();
   const stop = new AbortController();
   const opened: OpenStream[] = [];
@@ -62,7 +62,7 @@ function startStreams(refusals: Error[] = []) {
     } as unknown as EventReader;
   };
   const streams = new RunStreams({ openEvents } as unknown as Pick<Client, 'openEvents'>, {
-    ...{ clock, signal: stop.signal, teamId: 't1' },
+    ...{ clock, signal: stop.signal, teamId: 't1', limits },
     onEvent: async (run, body) => void log.push(`${run.id} ${body.type}`),
     onEnd: () => void log.push('end'),
   });
@@ -126,6 +126,25 @@ describe('runs that are taken', () => {
     expect(runs[3]).toMatchObject({ isOver: true, run: { id: 'r3', status: 'completed' } });
     await open(runs.slice(50));
     expect(opened[1]?.ids.toSorted()).toEqual([...runs.slice(0, 3), ...runs.slice(4)].map(({ id }) => id).toSorted());
+  });
+});
+
+describe('runs that are not taken', () => {
+  it('are those beyond the limit, until there is space for a whole stream', async () => {
+    const { streams, opened, open, settle } = startStreams([], { streams: 2, runsPerStream: 2 });
+    const runs = newRuns(6);
+    const next = runs[4] as WatchedRun;
+    await open(runs.slice(0, 4));
+    expect([streams.take(next), next.isStreamed]).toEqual([false, false]);
+    for (const [id, isTaken] of [
+      ['r0', false],
+      ['r1', true],
+    ] as const) {
+      opened[0]?.send({ type: 'run.missing', data: { run_id: id } });
+      await settle();
+      expect([id, streams.take(next)]).toEqual([id, isTaken]);
+    }
+    expect(streams.take(runs[5] as WatchedRun)).toBe(true);
   });
 });
 

@@ -326,6 +326,17 @@ describe('matching runs', () => {
     await stop();
   });
 
+  it('are found if they were created in the same millisecond as the newest one', async () => {
+    const team = startTeam(['r0']);
+    const { lines, pass, stop } = watch(team, active(true));
+    await pass(1_000);
+    team.add('r1', 'completed');
+    team.set('r1', { created_at: team.rows.get('r0')?.created_at as string });
+    await pass(90_000);
+    expect(lines.slice(1)).toEqual(['r1 run.status completed', 'r1 run.finished completed']);
+    await stop();
+  });
+
   it('are watched again if they continue after their end', async () => {
     const team = startTeam(['r0']);
     const { lines, pass, stop } = watch(team, active(true));

@@ -15,6 +15,8 @@ const types = { file: 'file', directory: 'folder', symlink: 'link' } as const sa
 
 /** An entry with its content, which can be read until the next entry is requested; otherwise it is skipped. */
 export interface ReadEntry extends TarEntry {
+  /** Where its content begins in the archive, in bytes. */
+  position: number;
   content(): AsyncGenerator<Buffer>;
 }
 
@@ -37,7 +39,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
           throw await input.reasonOf(error);
         }
       };
-      yield { ...entry, content };
+      yield { ...entry, position: stream.offset + block, content };
       // The next entry is parsed only when this one has been read completely.
       stream.resume();
     }

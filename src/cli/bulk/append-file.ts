@@ -1,6 +1,7 @@
 /** A file of JSON lines that only grows. A line is on the disk when `append` resolves; lines that are appended at the same time share one write. */
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
+import { syncFolder } from '../../base/sync-folder.ts';
 
 export class AppendFile {
   readonly file: string;
@@ -49,11 +50,4 @@ async function appendDurably(file: string, text: string): Promise<void> {
   } finally {
     await handle.close();
   }
-}
-
-/** Makes the name of a new file durable, where the system can open folders. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle: FileHandle | undefined = await open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => undefined);
-  await handle?.close();
 }

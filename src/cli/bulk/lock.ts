@@ -1,9 +1,9 @@
 /** Keeps two processes from doing the same bulk work at the same time. */
-import { hostname } from 'node:os';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { takeLock, type Unlock } from '../../base/lock-file.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import type { Context } from '../kit/context.ts';
+import { processMark } from '../kit/process-mark.ts';
 
 /**
  * Locks the work whose lock is `file` until the returned function is called.
@@ -20,20 +20,4 @@ export async function lockWork(context: Context, file: string, { activity, code 
     exit: exitCodes.conflict,
     hint: 'Wait until it has finished, then run this command again.',
   });
-}
-
-/** Names this process, so that the lock of one that was killed on this machine does not have to expire. */
-function processMark({ launcher }: Context): { holder: string; hasEnded: (holder: string) => boolean } {
-  const machine = hostname();
-  const hasEnded = (holder: string): boolean => {
-    const [, pid, otherMachine] = /^(\d+) (.*)$/.exec(holder) ?? [];
-    if (pid === undefined || otherMachine !== machine) return false;
-    try {
-      launcher.kill(Number(pid), 0);
-      return false;
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code === 'ESRCH';
-    }
-  };
-  return { holder: `${launcher.pid} ${machine}`, hasEnded };
 }

@@ -43,6 +43,9 @@ export interface LocalState {
   agent_timeout?: string;
   /** The address at which others reach it, if configured. */
   public_url?: string;
+  /** The name of the node and its database (`host:port/database`), if it shares one. */
+  node?: string;
+  database?: string;
   /** Whether `local down` removes the data directory. */
   ephemeral: boolean;
   /** The certificate (PEM) that it presents, if it uses TLS. */

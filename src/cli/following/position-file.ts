@@ -12,6 +12,7 @@ import { makeFolders } from '../../base/make-folders.ts';
 import { isAbsent, readFailure } from '../../base/read-failure.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import type { Context } from '../kit/context.ts';
+import { processMark } from '../kit/process-mark.ts';
 
 /** Identifies a stream. The ID of a run or a team is unique, so neither the service nor the credential is a part of it. */
 export interface StreamName {
@@ -21,7 +22,7 @@ export interface StreamName {
   reader: string;
 }
 
-/** A lock of a process that was killed blocks its successor for this long, in milliseconds. */
+/** A lock of a process that was killed on another machine blocks its successor for this long, in milliseconds. */
 const staleMilliseconds = 2_000;
 /** Positions that were not used for this long are removed, in milliseconds. */
 const maxAgeMilliseconds = 90 * 86_400_000;
@@ -46,13 +47,21 @@ export class PositionFile {
    * Opens the file of a stream for this process alone.
    * @throws AopsError `stream_in_use` (exit 6) while another process reads the same stream under the same name
    */
-  static async open({ paths, clock, signal }: Pick<Context, 'paths' | 'clock' | 'signal'>, name: StreamName): Promise<PositionFile> {
+  static async open(
+    { paths, clock, signal, launcher }: Pick<Context, 'paths' | 'clock' | 'signal' | 'launcher'>,
+    name: StreamName,
+  ): Promise<PositionFile> {
     const folder = path.join(paths.data, 'positions');
     const key = [name.stream, name.id, name.reader].join('\n');
     const file = path.join(folder, crypto().createHash('sha256').update(key).digest('hex').slice(0, 32));
     try {
       makeFolders(folder, 0o700);
-      const unlock = await takeLock(`${file}.lock`, { staleMilliseconds, waitMilliseconds: staleMilliseconds * 1.5, signal });
+      const unlock = await takeLock(`${file}.lock`, {
+        staleMilliseconds,
+        waitMilliseconds: staleMilliseconds * 1.5,
+        signal,
+        ...processMark({ launcher }),
+      });
       if (unlock === undefined) throw streamInUse(name);
       await removeOldPositions(folder, clock.now());
       return new PositionFile(file, unlock, read(file));

@@ -26,6 +26,18 @@ export class RowList<Row = unknown> {
     this.batches = source(this);
   }
 
+  /** The same rows, read now: for a source that will not be available when they are printed. */
+  async load(): Promise<RowList<Row>> {
+    const batches: (readonly Row[])[] = [];
+    for await (const rows of this.batches) batches.push(rows);
+    const { total } = this;
+    const read = async function* (list: RowList<Row>) {
+      list.total = total;
+      yield* batches;
+    };
+    return new RowList(read, this.limit, this.offset);
+  }
+
   /** Reads all rows: the form of a list in JSON. */
   async collect(): Promise<{ data: Row[]; total: number; limit: number; offset: number }> {
     const data: Row[] = [];

@@ -1,6 +1,7 @@
 /** Prints results and errors: results in the requested format on stdout, everything else on stderr. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
+import { limitYoungGeneration } from '../../base/young-generation.ts';
 import type { View } from '../../terminal/cell.ts';
 import { renderError } from '../../terminal/errors.ts';
 import { renderData } from '../../terminal/formats.ts';
@@ -87,14 +88,18 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
 }
 
 /** Prints rows as they are read, so that memory does not grow with the list. */
+/** How many pages are printed between two looks at the memory. */
+const batchesBetweenLimits = 10;
+
 async function streamRows(list: RowList, render: (rows: readonly unknown[]) => Promise<void>): Promise<void> {
-  let isEmpty = true;
+  let batches = 0;
   for await (const rows of list.batches) {
-    isEmpty = false;
+    batches += 1;
     await render(rows);
+    if (batches % batchesBetweenLimits === 0) await limitYoungGeneration();
   }
   // Reports fields that do not exist.
-  if (isEmpty) await render([]);
+  if (batches === 0) await render([]);
 }
 
 /** Prints an error to stderr and returns the exit code. Ctrl-C prints nothing, unless the outcome of a change is unknown. */

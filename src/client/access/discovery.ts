@@ -1,6 +1,7 @@
 /** Discovers where a service issues access tokens (RFC 8414). */
-import { retryPolicy } from '../backoff.ts';
+
 import { type Network, openDispatcher } from '../network/network.ts';
+import { retryPolicy } from '../retry-policy.ts';
 import { attempt } from '../transport.ts';
 
 export interface DiscoveryOptions {

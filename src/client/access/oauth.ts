@@ -5,9 +5,9 @@
 import { orAborted } from '../../base/abort.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import { retryPolicy } from '../backoff.ts';
 import type { ClientEvent } from '../client.ts';
 import type { Network } from '../network/network.ts';
+import { retryPolicy } from '../retry-policy.ts';
 import type { Credential } from './credential.ts';
 import type { Token, TokenCache } from './token-cache.ts';
 import { basicPair, type ClientCredentials, requestToken } from './token-request.ts';

@@ -1,13 +1,15 @@
 /** Requests an access token from a token endpoint (RFC 6749, 4.4), with oauth4webapi over the dispatcher of the HTTP client. */
+
+import { backoff } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { AopsError, type ErrorDetails, exitCodes } from '../../base/errors.ts';
 import type { Dispatcher } from '../../base/undici.ts';
 import { isObject, jsonValue } from '../../base/values.ts';
-import { backoff, retryPolicy } from '../backoff.ts';
 import type { ClientEvent } from '../client.ts';
 import { RateLimitedError, UnavailableError } from '../errors.ts';
 import { retryAfter, serverTime } from '../limits/rate-limit.ts';
 import { type Network, openDispatcher } from '../network/network.ts';
+import { retryPolicy } from '../retry-policy.ts';
 import { timeLimited } from '../time-limit.ts';
 import { attempt, type Failure, type Outcome, type TransportResponse } from '../transport.ts';
 

@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { AopsError } from '../../base/errors.ts';
-import { retryPolicy } from '../backoff.ts';
 import type { Client } from '../client.ts';
 import { UnavailableError } from '../errors.ts';
 import type { ResponseHeaders } from '../limits/rate-limit.ts';
+import { retryPolicy } from '../retry-policy.ts';
 import { failure, send } from '../transport.ts';
 import { changedMeanwhile, type DownloadStep, examine, type Position } from './download-answer.ts';
 import { printablePath, signedUrl } from './signed-url.ts';

@@ -71,8 +71,8 @@ export interface StagedFile {
 export class LocalFolder {
   readonly path: string;
   #root: string | undefined;
-  /** Real paths of folders that were checked or created. */
-  readonly #createdFolders = new Set<string>();
+  /** Real paths of folders that were checked or created, and whether they were created. */
+  readonly #knownFolders = new Map<string, boolean>();
 
   /** @param folder absolute; created with the first file. It may be reached through a link, because the user named it */
   constructor(folder: string) {
@@ -109,15 +109,33 @@ export class LocalFolder {
    * @throws UsageError when there is something that must not be replaced, or the path contains a link
    */
   check(name: string, replace: boolean): void {
-    const parts = safeParts(name);
-    let folder = this.path;
-    for (const part of parts.slice(0, -1)) {
-      folder = path.join(folder, part);
-      const stats = statOf(folder);
-      if (stats === undefined) return;
-      if (!stats.isDirectory()) throw notAFolder(folder);
+    this.checkAll([name], replace);
+  }
+
+  /** The same for many files. */
+  checkAll(names: readonly string[], replace: boolean): void {
+    // Many files have the same folder, which is looked up once.
+    const existing = new Map<string, boolean>();
+    const exists = (folder: string): boolean => {
+      let isThere = existing.get(folder);
+      if (isThere === undefined) {
+        const stats = statOf(folder);
+        if (stats && !stats.isDirectory()) throw notAFolder(folder);
+        isThere = stats !== undefined;
+        existing.set(folder, isThere);
+      }
+      return isThere;
+    };
+    for (const name of names) {
+      let folder = this.path;
+      const isMissing = safeParts(name)
+        .slice(0, -1)
+        .some((part) => {
+          folder = path.join(folder, part);
+          return !exists(folder);
+        });
+      if (!isMissing) requireFree(this.target(name), replace);
     }
-    requireFree(this.target(name), replace);
   }
 
   /**
@@ -191,7 +209,9 @@ export class LocalFolder {
   ): { folder: string; target: string; existing: Stats | undefined } {
     const folder = this.#folder(parts.slice(0, -1));
     const target = path.join(folder, parts.at(-1) as string);
-    return { folder, target, existing: requireFree(target, replace, displayPath) };
+    // Nothing is in a folder that was just created. If something appears there, it is not replaced when the file gets its name.
+    const isNew = !replace && this.#knownFolders.get(folder) === true;
+    return { folder, target, existing: isNew ? undefined : requireFree(target, replace, displayPath) };
   }
 
   /** The real path of a folder below the root, created if it is missing; links in it are rejected. */
@@ -200,9 +220,7 @@ export class LocalFolder {
     let folder = this.#root;
     for (const part of parts) {
       folder = path.join(folder, part);
-      if (this.#createdFolders.has(folder)) continue;
-      makeFolder(folder);
-      this.#createdFolders.add(folder);
+      if (!this.#knownFolders.has(folder)) this.#knownFolders.set(folder, makeFolder(folder));
     }
     return folder;
   }
@@ -218,9 +236,12 @@ function makeRoot(folder: string): string {
   }
 }
 
-function makeFolder(folder: string): void {
-  if (statOf(folder) === undefined) mkdirSync(folder, { mode: folderMode });
+/** Returns whether the folder was missing. */
+function makeFolder(folder: string): boolean {
+  const isMissing = statOf(folder) === undefined;
+  if (isMissing) mkdirSync(folder, { mode: folderMode });
   if (!lstatSync(folder).isDirectory()) throw notAFolder(folder);
+  return isMissing;
 }
 
 /** The status of a path, of a link rather than its target; undefined when there is nothing, or nothing that is visible. */

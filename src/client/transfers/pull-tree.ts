@@ -57,7 +57,7 @@ export async function pullTree(client: Client, pull: Pull): Promise<PulledTreeFi
   let hasBegun = false;
   try {
     checkNames(files.map(nameOf));
-    for (const file of files) folder.check(nameOf(file), replace);
+    folder.checkAll(files.map(nameOf), replace);
     hasBegun = true;
     const sizes = pull.received === undefined ? new Map<string, number>() : await placeReceived(pull, pull.received, nameOf, onFile);
     const missingFiles = files.filter((file) => !sizes.has(file.path));

@@ -13,9 +13,8 @@ import { fillPath } from '../request.ts';
 import { readJson } from '../response.ts';
 import { changedFile, type LocalUpload, type UploadOptions } from './transfer.ts';
 
-/** Maximum size of an archive, in bytes, and number of files in it. A larger file has an archive of its own. */
+/** Maximum size of an archive, in bytes. A larger file has an archive of its own. */
 const maxArchiveBytes = 4_000_000;
-const maxArchiveFiles = 5_000;
 
 /** Milliseconds that one attempt may take: many files have to be written and synced before the service answers. */
 const attemptMilliseconds = 120_000;
@@ -38,7 +37,7 @@ export function archiveGroups(files: readonly LocalUpload[]): LocalUpload[][] {
     if (file === smallest) continue;
     const group = groups.at(-1) as LocalUpload[];
     size += file.size + headBytes;
-    if (size <= maxArchiveBytes && group.length < maxArchiveFiles) group.push(file);
+    if (size <= maxArchiveBytes) group.push(file);
     else {
       groups.push([file]);
       size = file.size + headBytes;

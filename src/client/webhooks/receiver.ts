@@ -25,6 +25,10 @@ export interface ReceiverOptions {
   clock: Clock;
   /** Returns the status to answer with. */
   onDelivery: (delivery: ReceivedDelivery) => Promise<number>;
+  /** Called when the response has been handed to the system. */
+  onAnswered?: (delivery: ReceivedDelivery, status: number) => void;
+  /** The IDs of deliveries that were received before, oldest first. */
+  seenIds?: readonly string[];
 }
 
 export interface WebhookReceiver {
@@ -38,11 +42,14 @@ const rememberedIds = 10_000;
 
 /** Starts receiving on 127.0.0.1. @throws AopsError `port_in_use` */
 export async function receiveWebhooks(options: ReceiverOptions): Promise<WebhookReceiver> {
-  const seenIds = new Set<string>();
+  const seenIds = new Set<string>(options.seenIds?.slice(-rememberedIds));
   let pending: Promise<unknown> = Promise.resolve();
   const server = createServer({ requestTimeout: 30_000 }, (request, response) => {
     const delivery = receive(request, options, seenIds).then(
-      (status) => answer(response, status),
+      async ({ status, received }) => {
+        const wasSent = await answer(response, status);
+        if (wasSent && received !== undefined) options.onAnswered?.(received, status);
+      },
       () => answer(response, 500),
     );
     pending = Promise.allSettled([pending, delivery]);
@@ -68,13 +75,18 @@ export async function receiveWebhooks(options: ReceiverOptions): Promise<Webhook
   };
 }
 
-async function receive(request: IncomingMessage, options: ReceiverOptions, seenIds: Set<string>): Promise<number> {
-  if (request.method !== 'POST') return 405;
+interface Received {
+  status: number;
+  received?: ReceivedDelivery;
+}
+
+async function receive(request: IncomingMessage, options: ReceiverOptions, seenIds: Set<string>): Promise<Received> {
+  if (request.method !== 'POST') return { status: 405 };
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
     size += (chunk as Buffer).length;
-    if (size > bodyLimit) return 413;
+    if (size > bodyLimit) return { status: 413 };
     chunks.push(chunk as Buffer);
   }
   const body = Buffer.concat(chunks);
@@ -82,8 +94,9 @@ async function receive(request: IncomingMessage, options: ReceiverOptions, seenI
   const verdict = verifyDelivery({ headers, body }, { secrets: options.secrets, now: options.clock.now() });
   const duplicate = verdict.valid && seenIds.has(verdict.id);
   if (verdict.valid) remember(seenIds, verdict.id);
-  const status = await options.onDelivery({ verdict, duplicate, headers, body });
-  return verdict.valid ? status : 400;
+  const received = { verdict, duplicate, headers, body };
+  const status = await options.onDelivery(received);
+  return { status: verdict.valid ? status : 400, received };
 }
 
 function remember(seenIds: Set<string>, id: string): void {
@@ -95,7 +108,13 @@ function remember(seenIds: Set<string>, id: string): void {
 const headerPairs = (rawHeaders: readonly string[]): [string, string][] =>
   rawHeaders.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? '']] : []));
 
-function answer(response: ServerResponse, status: number): void {
+/** Resolves to whether the response was handed to the system, instead of being lost with the connection. */
+async function answer(response: ServerResponse, status: number): Promise<boolean> {
+  if (response.destroyed) return false;
   // The unread rest of a body would be taken for the next request.
   response.writeHead(status, { Connection: 'close' }).end();
+  return new Promise((resolve) => {
+    response.once('finish', () => resolve(true));
+    response.once('close', () => resolve(false));
+  });
 }

@@ -10,15 +10,18 @@ import { returns } from '../../cli/kit/result.ts';
 import { formatSize } from '../../terminal/size.ts';
 import { type WrittenBackup, writeBackup } from './backup-file.ts';
 import { backupFields, contentsInWords } from './backup-record.ts';
+import { refuseDatabase } from './database-backup.ts';
+import { databaseOptions } from './database-flags.ts';
 import { holdDirectory } from './hold.ts';
 
 export default defineCommand({
   summary: 'Back up the local service to a file',
   description:
-    'Works whether or not the service is running, and does not interrupt it. The file is a .tar.gz with the database, the files of runs and sandboxes, and the keys. It contains all secrets of the service, so only you can read it (mode 0600). An incomplete file is never left behind. Restore it with `aops local restore`.',
+    'Works whether or not the service is running, and does not interrupt it. The file is a .tar.gz with the database, the files of runs and sandboxes, and the keys. It contains all secrets of the service, so only you can read it (mode 0600). An incomplete file is never left behind. Restore it with `aops local restore`. A Postgres database (--database-url) is backed up with its own tools: the command names them.',
   arguments: { file: argument('The file to write, or - for stdout', { complete: 'files' }) },
   options: {
     ...dataDirFlag,
+    ...databaseOptions,
     force: flag('Overwrite an existing file'),
   },
   operations: ['createBackupHold', 'updateBackupHold', 'deleteBackupHold'],
@@ -49,7 +52,8 @@ export default defineCommand({
         ? undefined
         : `${pluralize(backup.problems.length, 'entry', 'entries')} not copied exactly; --json lists them`,
   })),
-  async run(context, { file, force, dataDir }): Promise<WrittenBackup | undefined> {
+  async run(context, { file, force, dataDir, databaseUrl }): Promise<WrittenBackup | undefined> {
+    refuseDatabase(context, { dataDir, databaseUrl }, 'backed up');
     const toStdout = file === '-';
     if (!toStdout) checkTarget(context, file, force);
     else if (context.terminal.out.isTTY)

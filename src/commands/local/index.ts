@@ -1,5 +1,6 @@
 import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 import { client } from './client/index.ts';
+import { plan } from './plan/index.ts';
 import { team } from './team/index.ts';
 import { token } from './token/index.ts';
 
@@ -14,9 +15,12 @@ export const local = defineGroup({
     reset: () => import('./reset.ts'),
     backup: () => import('./backup.ts'),
     restore: () => import('./restore.ts'),
+    export: () => import('./export.ts'),
+    import: () => import('./import.ts'),
     token,
     client,
     team,
+    plan,
     start: aliasOf('up'),
     stop: aliasOf('down'),
   },

@@ -13,6 +13,8 @@ import type { BackupInfo } from '../../service/backup/index.ts';
 import { startSpinner } from '../../terminal/progress.ts';
 import { formatSize } from '../../terminal/size.ts';
 import { type BackupRecord, backupFields, contentsInWords } from './backup-record.ts';
+import { refuseDatabase } from './database-backup.ts';
+import { databaseOptions } from './database-flags.ts';
 
 interface ReadBackup extends BackupRecord {
   file: string;
@@ -29,6 +31,7 @@ export default defineCommand({
   arguments: { file: argument('The backup, or - for stdin', { complete: 'files' }) },
   options: {
     ...dataDirFlag,
+    ...databaseOptions,
     verify: flag('Only check the whole backup, without restoring it'),
   },
   exits: [exitCodes.conflict],
@@ -46,6 +49,7 @@ export default defineCommand({
     Version: `${backup.version}, schema ${backup.schema}`,
   })),
   async run(context, input): Promise<ReadBackup> {
+    if (!input.verify) refuseDatabase(context, input, 'restored');
     const dataDirectory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
     const file = input.file === '-' ? '-' : path.resolve(context.cwd, input.file);
     if (!input.verify) await refuseRunning(dataDirectory);

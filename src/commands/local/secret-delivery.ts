@@ -28,6 +28,8 @@ interface IssuedCredential {
   revoke: string;
   teamId: string;
   credential: Credential;
+  /** Where clients reach the service. */
+  baseUrl: string;
 }
 
 /** Where a secret went. */
@@ -106,7 +108,6 @@ async function create(file: string): Promise<FileHandle> {
   }
 }
 
-async function saveAs(context: Context, profile: string, { teamId, credential }: IssuedCredential): Promise<void> {
-  const base_url = (await context.client()).baseUrl;
+async function saveAs(context: Context, profile: string, { teamId, credential, baseUrl: base_url }: IssuedCredential): Promise<void> {
   await context.store.saveProfile(profile, { base_url, team_id: teamId }, credential);
 }

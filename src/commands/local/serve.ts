@@ -7,10 +7,12 @@ import { defaultDataDirectory, logFile, removeState, serviceFile, tokenFile, wri
 import { agentHosts, execOptions } from '../../cli/input/exec-options.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { text } from '../../cli/kit/flags.ts';
+import type { Service } from '../../service/service.ts';
 import { agentProcessOptions, agentProcessSettings, agentProcessState } from './agent-flags.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
 import { firstCertificate, reloadTls } from './certificate.ts';
 import { connectionOptions, connectionSettings } from './connection-flags.ts';
+import { nodeOptions, nodeSettings } from './database-flags.ts';
 import { execState } from './exec-flags.ts';
 import { listeningOptions, listeningSettings } from './listening.ts';
 import { boundedLog } from './log-file.ts';
@@ -22,15 +24,24 @@ import { webhookOptions, webhookSettings } from './webhook-flags.ts';
 /** The level of commands in the message for people. */
 const commandsInWords = { contained: 'are contained', host: 'run as you', off: 'are off' } as const;
 
+/** Where the token of the owner is; a node has none, because the owner uses the database. */
+function accessOf({ node }: Service, dataDirectory: string): { access: string; fields: Record<string, string> } {
+  if (node !== undefined)
+    return { access: `node ${node.name} of the database ${node.database}`, fields: { node: node.name, database: node.database } };
+  const token_file = tokenFile(dataDirectory);
+  return { access: `token in ${token_file}`, fields: { token_file } };
+}
+
 /** Time for remaining work after the service has stopped; milliseconds. */
 const exitMilliseconds = 500;
 
 export default defineCommand({
   summary: 'Run the service in the foreground, as on a server',
   description:
-    'Data is stored in the data directory, which one process owns. Runs cannot execute commands unless you pass --exec: with contained (or auto, if this machine can), commands see only the system and the files of their run; with host, they run as you, without isolation. Ctrl-C or SIGTERM stops the service; its runs continue at the next start.',
+    'Data is stored in the data directory, which one process owns, or in a Postgres database (--database-url), which several nodes share: they continue the runs of one that ends. Runs cannot execute commands unless you pass --exec: with contained (or auto, if this machine can), commands see only the system and the files of their run; with host, they run as you, without isolation. Ctrl-C or SIGTERM stops the service; its runs continue at the next start.',
   options: {
     ...listeningOptions,
+    ...nodeOptions,
     dataDir: text('DIR', 'Data directory', { complete: 'directories' }),
     ...execOptions('off'),
     ...planOptions,
@@ -51,6 +62,10 @@ export default defineCommand({
     { command: 'aops serve --allow-webhook-host hooks.example.com', text: 'Allow webhooks to another host' },
     { command: 'aops serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem', text: 'Serve other machines on the network' },
     { command: 'aops serve --port 4010 --public-url https://agents.example.com', text: 'Run behind a TLS proxy' },
+    {
+      command: 'aops serve --database-url "postgres://aops@db.example.com/aops?sslmode=verify-full" --secret-key-file secrets.key',
+      text: 'Run a node on a database that several nodes share',
+    },
     { command: 'aops serve --browse public', text: 'Allow runs to browse the internet, but not the local network' },
   ],
   async run(context, input) {
@@ -59,11 +74,13 @@ export default defineCommand({
     const exec = input.exec ?? 'off';
     const browse = input.browse ?? 'off';
     const chromium = await namedChromium(context, input.chromium);
+    const node = await nodeSettings(context, input);
     const log = serviceLog(context.terminal, input.logFormat, boundedLog(logFile(dataDirectory)));
     const listening = await listeningSettings(context, input);
     const service = await startService({
       dataDirectory,
       exec,
+      ...node,
       node: context.launcher.executable,
       nodeVersion: context.launcher.nodeVersion,
       agents: { allow: agentHosts(input) },
@@ -104,17 +121,18 @@ export default defineCommand({
         ...retentionState(input),
         ...agentProcessState(service, input),
         ...(input.publicUrl === undefined ? {} : { public_url: input.publicUrl }),
+        ...(service.node === undefined ? {} : { node: service.node.name, database: service.node.database }),
         ephemeral,
         ...(listening.tls === undefined ? {} : { certificate: firstCertificate(listening.tls.cert) }),
         started_at,
       };
       for (const file of stateFiles) await writeState(file, state);
-      const token_file = tokenFile(dataDirectory);
-      const message = `Listening on ${url}; team ${teamId}; token in ${token_file}; commands ${commandsInWords[service.exec]}`;
+      const { access, fields } = accessOf(service, dataDirectory);
+      const message = `Listening on ${url}; team ${teamId}; ${access}; commands ${commandsInWords[service.exec]}`;
       // Programs read this message from the log.
       const forPrograms = context.format !== 'table';
       context.terminal.note(
-        forPrograms ? JSON.stringify({ event: 'listening', url, team_id: teamId, token_file, exec: service.exec, message }) : message,
+        forPrograms ? JSON.stringify({ event: 'listening', url, team_id: teamId, ...fields, exec: service.exec, message }) : message,
       );
       if (service.shortfall !== undefined && !forPrograms)
         context.terminal.note(`Runs cannot execute commands: ${service.shortfall.missing}. ${service.shortfall.remedy}`);

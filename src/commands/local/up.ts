@@ -198,7 +198,8 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     detached: true,
     stdio: ['ignore', log, log],
     cwd: dataDirectory,
-    env: { ...context.env },
+    // The local service has its own database.
+    env: { ...context.env, AOPS_DATABASE_URL: undefined },
   });
   let hasEnded = false;
   child.once('exit', () => {

@@ -39,6 +39,7 @@ export default defineCommand({
     'getRunChanges',
     'listRunSandboxFiles',
     'getRunSandboxFileContent',
+    'getRunSandboxArchive',
     'createSandbox',
     'uploadSandboxArchive',
     'uploadSandboxFile',

@@ -1,137 +1,143 @@
 /**
- * `webhooks listen --webhook`: prints the deliveries of a webhook as the service lists them, so that the stream can be continued after
- * any of them. What arrives here is verified and acknowledged once it has been printed.
+ * Prints the deliveries of a webhook as the service lists them, so that the stream can be continued after any of them. What arrives here
+ * is verified, and acknowledged once it has been printed.
  */
-import { UsageError } from '../../base/errors.ts';
-import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
-import { closePositions, openResumption, savePosition } from '../../cli/following/resumption.ts';
+import { deferred } from '../../base/deferred.ts';
+import { outageNotes } from '../../cli/following/outage.ts';
+import type { Resumption } from '../../cli/following/resumption.ts';
 import type { Context } from '../../cli/kit/context.ts';
-import type { Client } from '../../client/client.ts';
 import { type ReceivedDelivery, receiveWebhooks } from '../../client/webhooks/receiver.ts';
 import type { WebhookDelivery, WebhookEventKind } from '../../interface/types.ts';
-import { EventSequence } from '../../watch/envelope.ts';
 import { Pace } from '../../watch/pace.ts';
-import { callAtPace, retryThroughOutages } from '../../watch/polling.ts';
-import { encodeToken, foreignToken, pointOf } from '../../watch/resume/token.ts';
+import { type Call, callAtPace, retryThroughOutages } from '../../watch/polling.ts';
+import type { DeliveriesPoint } from '../../watch/resume/points.ts';
+import { encodeToken } from '../../watch/resume/token.ts';
+import { type Arrival, Arrivals } from './arrivals.ts';
 import { DeliveryLog } from './delivery-log.ts';
-import { announce, show } from './listener-output.ts';
+import { ListenerOutput } from './listener-output.ts';
 import { kindOf } from './received.ts';
-import { findWebhook } from './record.ts';
 
 interface Input {
-  webhook: string;
-  resume: string | undefined;
+  resumption: Resumption<DeliveriesPoint>;
   port: number;
   secrets: readonly Uint8Array[];
   until: WebhookEventKind | undefined;
-}
-
-/** A delivery that has arrived, and whose sender waits for the answer. */
-interface Arrival {
-  delivery: ReceivedDelivery;
-  answer: (status: number) => void;
+  /** The ID of a webhook, or what makes a temporary one send to the address of the listener, and returns its ID. */
+  webhook: string | ((url: string) => Promise<string>);
 }
 
 /** Pauses between readings of the list while nothing arrives, in milliseconds. */
 const pauses = { minimum: 1_000, maximum: 5_000 };
+/** How long a delivery that the service is sending here may take to arrive, in milliseconds. Then it is printed as it is listed. */
+const arrivalTime = 2_000;
+/** Number of IDs of answered deliveries to remember. */
+const rememberedIds = 10_000;
 
 /**
- * Prints deliveries until the signal is aborted, or until an event of the wanted type.
- * @throws AopsError `webhook_not_found`; UsageError for a token that is invalid or of another webhook; the signal's reason
+ * Prints deliveries until the signal is aborted, or until an event of the wanted type. Closes the positions of the resumption.
+ * @throws what `webhook` throws; the signal's reason
  */
-export async function followDeliveries(context: Context, { webhook, resume, port, secrets, until }: Input): Promise<void> {
+export async function followDeliveries(context: Context, { resumption, port, secrets, until, webhook }: Input): Promise<void> {
   const { clock, signal, terminal } = context;
-  const { id: webhookId } = await readBeforeWatching(context, (reading) => findWebhook(reading, webhook));
-  const { point, positions, endsInsideLine } = await openResumption(context, resume, { stream: 'deliveries', id: webhookId }, (token) => {
-    const wanted = `webhook ${webhookId}`;
-    const read = pointOf(token, 'deliveries', wanted);
-    if (read.webhookId !== webhookId) throw foreignToken(read, wanted);
-    return read;
+  const { point } = resumption;
+  const isTemporary = typeof webhook !== 'string';
+  let webhookId = isTemporary ? '' : webhook;
+  const output = new ListenerOutput(context, {
+    resumption,
+    tokenOf: (seq) => encodeToken({ stream: 'deliveries', seq, webhookId, taken: log.taken }),
   });
-  const client = await context.client();
   const pace = new Pace(clock, pauses);
-  const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
+  const arrivals = new Arrivals(context, () => pace.hurry());
+  const client = await context.client();
+  const call = callAtPace(client, pace, signal);
   const params = { teamId: context.teamId() };
   const throughOutages = <Result>(read: () => Promise<Result>): Promise<Result> =>
     retryThroughOutages(read, { clock, signal, onOutage: outageNotes(context) })();
-  const log = new DeliveryLog(
-    (limit, offset) => polling.call('listWebhookDeliveries', { params, query: { subscription_id: webhookId, limit, offset } }),
-    point?.taken,
-  );
-  const sequence = new EventSequence(clock, point?.seq ?? 0);
-  const tokenOf = (seq: number): string => encodeToken({ stream: 'deliveries', seq, webhookId, taken: log.taken });
-  const arrivals: Arrival[] = [];
+  const log = new DeliveryLog((limit, offset) => {
+    // Every arrival is read about once, so only looking for others is limited.
+    const catchesUp = arrivals.waiting.length > 0;
+    return call('listWebhookDeliveries', { params, query: { subscription_id: webhookId, limit, offset } }, { catchesUp });
+  }, point?.taken);
+  const begin = deferred();
+  let hasBegun = false;
   const onDelivery = async (delivery: ReceivedDelivery): Promise<number> => {
-    if (!delivery.verdict.valid) {
-      await savePosition(terminal, positions, await show(context, sequence, { delivery, tokenOf }));
-      return 400;
+    if (delivery.verdict.valid) return arrivals.add(delivery.verdict.id, delivery);
+    await begin.promise;
+    if (!hasBegun) return 503;
+    await output.show({ delivery });
+    return 400;
+  };
+  const answered = new AnsweredIds();
+  const acknowledge = (arrived: readonly Arrival[]): void => {
+    for (const { id, answer } of arrived) {
+      answer(204);
+      answered.add(id);
     }
-    return new Promise((answer) => {
-      arrivals.push({ delivery, answer });
-      pace.hurry();
-    });
   };
   let receiver: Awaited<ReturnType<typeof receiveWebhooks>> | undefined;
   try {
-    if (point === undefined) await throughOutages(() => log.skip());
+    if (point === undefined && !isTemporary) await throughOutages(() => log.skip());
     receiver = await receiveWebhooks({ port, secrets, clock, onDelivery });
-    if (endsInsideLine) await terminal.data('\n');
-    await savePosition(terminal, positions, await announce(context, sequence, receiver.url, tokenOf));
+    if (isTemporary) webhookId = await webhook(receiver.url);
+    const startedAt = clock.now();
+    await output.begin();
+    await output.announce(receiver.url);
+    hasBegun = true;
+    begin.resolve();
     for (let isFirst = true; ; isFirst = false) {
       // Whatever has arrived before the list is read is in the list, unless it was printed before.
-      const answered = arrivals.splice(0);
-      try {
-        const untaken = await throughOutages(() => log.untaken());
-        if (isFirst && !log.isComplete)
-          terminal.warn('The service no longer lists the deliveries before the position, so some after it may be missing.');
-        for (const listed of untaken) {
-          const arrived = answered.find(({ delivery }) => delivery.verdict.valid && delivery.verdict.id === listed.event_id)?.delivery;
-          const delivery = arrived ?? (await throughOutages(() => readDelivery(polling, params.teamId, listed)));
+      const held = [...arrivals.waiting];
+      const untaken = await throughOutages(() => log.untaken());
+      if (isFirst && !log.isComplete)
+        terminal.warn('The service no longer lists the deliveries before the position, so some after it may be missing.');
+      for (const listed of untaken) {
+        const isComing = isTemporary && listed.attempt_count === 0 && Date.parse(listed.created_at) >= startedAt;
+        const arrived = isComing ? await arrivals.takeWithin(listed.event_id, arrivalTime) : arrivals.take(listed.event_id);
+        try {
+          const delivery = arrived[0]?.delivery ?? (await throughOutages(() => readDelivery(call, params.teamId, listed)));
           log.take(listed);
-          await savePosition(terminal, positions, await show(context, sequence, { delivery, listed, tokenOf }));
+          await output.show({ delivery, listed });
+          acknowledge(arrived);
           if (kindOf(delivery) === until) return;
+        } finally {
+          // The sender repeats what may not have been printed.
+          for (const { answer } of arrived) answer(503);
         }
-        for (const { answer } of answered.splice(0)) answer(204);
-        await pace.pause(untaken.length > 0, signal, client.allowance);
-      } finally {
-        // The sender repeats what may not have been printed.
-        for (const { answer } of answered) answer(503);
       }
+      for (const { id } of held) {
+        const repeated = arrivals.take(id);
+        // A temporary webhook is for trying things out, so what somebody sends again is printed, too.
+        for (const { delivery } of isTemporary && answered.has(id) ? repeated : []) await output.show({ delivery });
+        acknowledge(repeated);
+      }
+      await pace.pause(untaken.length > 0, signal, client.allowance);
     }
   } finally {
-    for (const { answer } of arrivals.splice(0)) answer(503);
+    begin.resolve();
+    arrivals.refuse();
     await receiver?.close();
-    closePositions(context, positions);
+    output.close();
+  }
+}
+
+/** The IDs of the deliveries that were acknowledged last. */
+class AnsweredIds {
+  readonly #ids = new Set<string>();
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  add(id: string): void {
+    this.#ids.add(id);
+    const [oldest] = this.#ids;
+    if (this.#ids.size > rememberedIds && oldest !== undefined) this.#ids.delete(oldest);
   }
 }
 
 /** A delivery with its body, as far as the service has stored it: without headers. */
-async function readDelivery(client: Pick<Client, 'call'>, teamId: string, { id, event_id }: WebhookDelivery): Promise<ReceivedDelivery> {
-  const { delivery } = await client.call('getWebhookDelivery', { params: { teamId, deliveryId: id } });
+async function readDelivery(call: Call, teamId: string, { id, event_id }: WebhookDelivery): Promise<ReceivedDelivery> {
+  const { delivery } = await call('getWebhookDelivery', { params: { teamId, deliveryId: id } }, { catchesUp: true });
   const verdict = { valid: true as const, id: event_id, timestamp: null, age_seconds: 0 };
   return { verdict, duplicate: false, headers: [], body: Buffer.from(JSON.stringify(delivery.payload)) };
-}
-
-/** @throws UsageError for flags that --webhook excludes or requires */
-export function checkFlags(input: {
-  webhook?: unknown;
-  resume?: unknown;
-  subscribe: boolean;
-  forwardTo?: unknown;
-  route: readonly unknown[];
-}): void {
-  if (input.webhook === undefined) {
-    if (input.resume === undefined) return;
-    throw new UsageError('--resume requires --webhook.', 'Name the webhook whose deliveries are continued: --webhook ID.');
-  }
-  const excluded = [
-    ...(input.subscribe ? ['--subscribe'] : []),
-    ...(input.forwardTo === undefined ? [] : ['--forward-to']),
-    ...(input.route.length === 0 ? [] : ['--route']),
-  ];
-  if (excluded.length > 0)
-    throw new UsageError(
-      `--webhook and ${excluded.join(' and ')} cannot be combined.`,
-      '--webhook prints what the service has recorded, also if it was not delivered here. Leave out the others, or --webhook.',
-    );
 }

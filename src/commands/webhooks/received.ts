@@ -2,7 +2,7 @@
 import { isObject, jsonValue, shorten } from '../../base/values.ts';
 import type { Forwarded } from '../../client/webhooks/forward.ts';
 import type { ReceivedDelivery } from '../../client/webhooks/receiver.ts';
-import { webhookHeaders } from '../../client/webhooks/signature.ts';
+import { type Verdict, webhookHeaders } from '../../client/webhooks/signature.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Styles } from '../../terminal/style.ts';
 
@@ -59,6 +59,22 @@ export function deliveryObject(
     headers,
     body: body.toString('utf8'),
   };
+}
+
+/** The delivery in an event that was printed before, with the time at which it was received; undefined for other events. */
+export function deliveryOf(
+  event: Record<string, unknown>,
+): { delivery: ReceivedDelivery; at: string; forwardResult: ForwardResult } | undefined {
+  const { type, id, signed_at, reason, message, hint, duplicate, headers, body, received_at, forwarded } = event;
+  if (type !== 'delivery' && type !== 'refused') return undefined;
+  const verdict = type === 'delivery' ? { valid: true, id, timestamp: signed_at, age_seconds: 0 } : { valid: false, reason, message, hint };
+  const delivery = {
+    verdict: verdict as Verdict,
+    duplicate: duplicate === true,
+    headers: Object.entries((headers ?? {}) as Record<string, string>),
+    body: Buffer.from(typeof body === 'string' ? body : ''),
+  };
+  return { delivery, at: String(received_at), forwardResult: forwarded as ForwardResult };
 }
 
 /** The time, event, subject and result of a delivery in one line. */

@@ -8,6 +8,8 @@ const EventKind = Words([...webhookEventKinds], { $id: 'WebhookEventKind' });
 const EventKinds = Type.Array(Words([...webhookEventKinds, allEvents]), { minItems: 1 });
 const Format = Words([...webhookFormats], { $id: 'WebhookFormat' });
 const WebhookUrl = Type.String({ minLength: 1, maxLength: 2_048 });
+/** A webhook that expires is deleted this many seconds after it was last changed with this field; null for never. */
+const ExpiresIn = Nullable(Type.Integer({ minimum: 60, maximum: 86_400 }));
 const Description = Nullable(Type.String({ maxLength: 500 }));
 
 /** A subscription. `status` is `failing` while the last attempts failed, and `disabled_reason` says why nothing more is sent. */
@@ -27,6 +29,8 @@ export const Webhook = Named('Webhook', {
   /** Time of the first failed attempt since the last success. */
   failing_since: Nullable(DateTime),
   last_delivered_at: Nullable(DateTime),
+  /** An extension: when a temporary webhook is deleted, unless it is extended; null for one that is not temporary. */
+  expires_at: Type.Optional(Nullable(DateTime)),
   created_at: DateTime,
   updated_at: DateTime,
 });
@@ -91,6 +95,7 @@ export const webhookSchemas = {
       description: Type.Optional(Description),
       format: Type.Optional(Format),
       enabled: Type.Optional(Type.Boolean()),
+      expires_in_seconds: Type.Optional(ExpiresIn),
     }),
     response: Type.Object({ webhook: Webhook }),
   },
@@ -101,6 +106,7 @@ export const webhookSchemas = {
       description: Type.Optional(Description),
       format: Type.Optional(Format),
       enabled: Type.Optional(Type.Boolean()),
+      expires_in_seconds: Type.Optional(ExpiresIn),
     }),
     response: Type.Object({ webhook: Webhook }),
   },

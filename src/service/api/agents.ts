@@ -11,6 +11,7 @@ import { ServiceError } from '../errors.ts';
 import type { GroupRoutes, RequestContext } from '../http/context.ts';
 import { newId } from '../ids.ts';
 import { requireRoomForAgent } from '../plans/plan-limits.ts';
+import { lockTeam } from '../store/access/teams.ts';
 import { deleteAgentSecrets } from '../store/agents/agent-secrets.ts';
 import { findAgentNamed, insertAgent, lastRunTimes, listAgentRows, updateAgentRow } from '../store/agents/agents.ts';
 import { insertBuild, latestBuildSizes, latestBuilds } from '../store/agents/builds.ts';
@@ -77,6 +78,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     const now = isoTime(context.engine.clock.now());
     let shouldWake = false;
     const result = await context.engine.store.transaction().execute(async (trx) => {
+      await lockTeam(trx, context.teamId);
       const name = await requireFreeName(context, trx, body.name);
       await requireRoomForAgent(trx, context.teamId);
       const source = body.source_build_id ? await requireBuild(context, trx, body.source_build_id) : undefined;
@@ -134,6 +136,8 @@ export const agentRoutes: GroupRoutes<'agents'> = {
   async deleteAgent(context, { params }) {
     const now = isoTime(context.engine.clock.now());
     const interruptions = await context.engine.store.transaction().execute(async (trx) => {
+      // The team first, like everybody who starts or ends runs.
+      await lockTeam(trx, context.teamId);
       const agent = await requireAgent(context, trx, params.agent_id);
       await updateAgentRow(trx, agent.id, { deleted_at: now, updated_at: now });
       await removeSchedules(trx, agent.id);

@@ -7,6 +7,7 @@ import { type GroupRoutes, Reply, type RequestContext } from '../http/context.ts
 import { matchingCases } from '../store/cases/case-list.ts';
 import { casesOfQueue } from '../store/cases/cases.ts';
 import type { Queries } from '../store/database/database.ts';
+import { isShared, lockRows } from '../store/database/row-locks.ts';
 import type { CaseRow, QueueRow } from '../store/database/schema.ts';
 import { caseFilter } from './shared/case-filter.ts';
 import { requireAgent, requireQueue } from './shared/lookups.ts';
@@ -106,13 +107,21 @@ async function onCases<T>(
   }
   return context.engine.store.transaction().execute(async (trx) => {
     const queue = await requireQueue(context, trx, queueId);
-    if (ids === undefined) {
-      const rows = await matchingCases(trx, caseFilter(context, queue.id, selection));
-      return act(trx, { queue, rows, requestedCount: rows.length });
-    }
-    const rows = await casesOfQueue(trx, queue.id, ids);
-    return act(trx, { queue, rows, requestedCount: new Set(ids).size });
+    const select = (): Promise<CaseRow[]> =>
+      ids === undefined ? matchingCases(trx, caseFilter(context, queue.id, selection)) : casesOfQueue(trx, queue.id, ids);
+    const rows = await lockedCases(trx, select);
+    return act(trx, { queue, rows, requestedCount: ids === undefined ? rows.length : new Set(ids).size });
   });
+}
+
+/** The selected cases, as they are until the transaction ends. */
+async function lockedCases(trx: Queries, select: () => Promise<CaseRow[]>): Promise<CaseRow[]> {
+  const rows = await select();
+  if (!isShared(trx)) return rows;
+  const ids = new Set(rows.map(({ id }) => id));
+  await lockRows(trx, 'cases', [...ids]);
+  // Some may have changed before they were locked.
+  return (await select()).filter(({ id }) => ids.has(id));
 }
 
 /** These operations were retired; the client must send the same body to the operation that replaced them. */

@@ -14,6 +14,7 @@ import {
   updateLabelRow,
 } from '../store/cases/labels.ts';
 import type { Queries } from '../store/database/database.ts';
+import { lockRows } from '../store/database/row-locks.ts';
 import type { QueueLabelRow } from '../store/database/schema.ts';
 import { isoTime } from '../store/database/time.ts';
 import { labelView } from '../views/cases.ts';
@@ -77,6 +78,7 @@ export const caseLabelRoutes: Pick<GroupRoutes<'cases'>, LabelOperation> = {
   async assignCaseLabels(context, { params, body }) {
     const now = isoTime(context.engine.clock.now());
     return context.engine.store.transaction().execute(async (trx) => {
+      await lockRows(trx, 'queues', [params.queue_id]);
       const row = await requireCase(context, trx, params.case_id, params.queue_id);
       const ids: string[] = [];
       for (const label of body.labels) ids.push((await ensureLabel(trx, row.queue_id, label, now)).id);
@@ -87,6 +89,7 @@ export const caseLabelRoutes: Pick<GroupRoutes<'cases'>, LabelOperation> = {
 
   async unlinkCaseLabels(context, { params, body }) {
     await context.engine.store.transaction().execute(async (trx) => {
+      await lockRows(trx, 'queues', [params.queue_id]);
       const row = await requireCase(context, trx, params.case_id, params.queue_id);
       for (const id of new Set(body.label_ids)) await requireLabel(trx, row.queue_id, id);
       await unlinkLabels(trx, row.id, body.label_ids);

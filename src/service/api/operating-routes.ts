@@ -23,7 +23,7 @@ export async function readyAnswer({ readiness }: HttpParts): Promise<Answer> {
 
 /** GET /metrics. Throws 401 `invalid_token`, 403 `metrics_forbidden`. */
 export async function metricsAnswer(parts: HttpParts, exchange: Exchange): Promise<Answer> {
-  requireWatcher(parts, exchange);
+  await requireWatcher(parts, exchange);
   return {
     status: 200,
     headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' },
@@ -32,7 +32,7 @@ export async function metricsAnswer(parts: HttpParts, exchange: Exchange): Promi
 }
 
 /** Metrics require their token. Without a token, only this machine can read them, except through a proxy. */
-function requireWatcher(parts: HttpParts, { request }: Exchange): void {
+async function requireWatcher(parts: HttpParts, { request }: Exchange): Promise<void> {
   const { metricsToken, limiter, publicUrl } = parts;
   if (metricsToken === undefined) {
     if (isFromThisMachine(request, publicUrl)) return;
@@ -44,7 +44,7 @@ function requireWatcher(parts: HttpParts, { request }: Exchange): void {
   }
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
   if (token !== undefined && isSameHash(secretHash(token), secretHash(metricsToken))) return;
-  limiter.take(addressOf(parts, request));
+  await limiter.take(addressOf(parts, request));
   throw new ServiceError(401, 'invalid_token', 'Send the metrics token in the header "Authorization: Bearer <token>".', {
     headers: { 'WWW-Authenticate': 'Bearer' },
   });

@@ -9,6 +9,7 @@ import { recordEvents } from '../engine/webhooks/events.ts';
 import { notFound, ServiceError } from '../errors.ts';
 import type { GroupRoutes, RequestContext } from '../http/context.ts';
 import { newId } from '../ids.ts';
+import { lockTeam } from '../store/access/teams.ts';
 import { updateAgentRow } from '../store/agents/agents.ts';
 import { insertBuild, listBuildRows, updateBuildRow } from '../store/agents/builds.ts';
 import { isoTime } from '../store/database/time.ts';
@@ -83,6 +84,8 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
   async promoteRevision(context, { params, body }) {
     const now = isoTime(context.engine.clock.now());
     await context.engine.store.transaction().execute(async (trx) => {
+      // The team first, like everybody who starts runs.
+      await lockTeam(trx, context.teamId);
       const build = await requireBuild(context, trx, params.build_id);
       const agent = await requireAgent(context, trx, build.agent_id);
       if (agent.live_build_id === build.id) throw new ServiceError(409, 'revision_already_live', 'This revision is already live.');

@@ -2,7 +2,7 @@
 import type { RunDetail, WorkflowExecutionReport } from '../../interface/types.ts';
 import { notFound } from '../errors.ts';
 import { fileUrl, type GroupRoutes, type RequestContext, runPictures } from '../http/context.ts';
-import type { AgentSession } from '../runtimes/runtime.ts';
+import type { AgentSession } from '../runtimes/run-host.ts';
 import { procedureText } from '../store/agents/builds.ts';
 import { findEvaluation } from '../store/agents/evaluations.ts';
 import { runConnections } from '../store/connections/connections.ts';

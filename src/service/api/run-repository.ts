@@ -4,7 +4,7 @@ import type { RequestedRepository } from '../engine/runs/workspace-repository.ts
 import { ServiceError } from '../errors.ts';
 import { requireOwner } from '../http/access.ts';
 import { type GroupRoutes, type HandlerInput, type RequestContext, signedUrl } from '../http/context.ts';
-import { type ChangedFile as FileChange, sourceOf } from '../repositories/repositories.ts';
+import { type ChangedFile as FileChange, patchName, sourceOf } from '../repositories/repositories.ts';
 import type { RunRow, SandboxRepositoryRow } from '../store/database/schema.ts';
 import { isTerminal } from '../store/runs/runs.ts';
 import { findRepository } from '../store/runs/sandbox-repositories.ts';
@@ -21,13 +21,15 @@ export const runRepositoryRoutes: Pick<GroupRoutes<'sandboxes'>, 'getRunChanges'
     const row = await requireRepository(context, run);
     if ((await findSandbox(engine.store, context.teamId, run.sandbox_id)) === undefined) throw removedError();
     if (row.ready_at === null || row.commit_id === null) throw notReady(run);
-    const sandbox = await engine.sandboxes.open(run.sandbox_id);
+    const sandbox = await engine.workspaces.inspect(run.sandbox_id, context.lifetime.signal);
     if (sandbox === undefined) throw removedError();
     const comparison = engine.repositories.changes(sandbox, row.commit_id, context.lifetime.signal);
     const { tree, files, nestedRepositories, patchSize } = await comparison.catch(async (error: unknown) => {
       // It was removed while it was being read.
       throw (await findSandbox(engine.store, context.teamId, run.sandbox_id)) === undefined ? removedError() : error;
     });
+    // The URL may be used on another node.
+    if (files.length > 0) await engine.workspaces.publish(sandbox, patchName(tree));
     const grant = { kind: 'run_patch' as const, sandboxId: sandbox.id, tree };
     return {
       data: {

@@ -6,7 +6,7 @@ import { type GroupRoutes, type RequestContext, runPictures, signedUrl } from '.
 import { ReceivedFile } from '../http/received-file.ts';
 import type { SandboxEntry } from '../sandbox/entry.ts';
 import { namesOf, publicPath, workspace } from '../sandbox/paths.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { SandboxFiles } from '../sandbox/sandbox-files.ts';
 import { signedUrlSeconds } from '../signed-urls.ts';
 import type { RunRow } from '../store/database/schema.ts';
 import { findSandbox } from '../store/runs/sandboxes.ts';
@@ -34,13 +34,14 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
         details: [{ path: 'file', message: 'must be a file part' }],
       });
     }
-    const file = await sandbox.write(body.path, body.file, { limit: maxFileBytes });
+    const { engine } = context;
+    const file = await engine.workspaces.write(engine.store, sandbox.id, body.path, body.file, { limit: maxFileBytes });
     return { path: file.path, size_bytes: file.size };
   },
 
   async uploadSandboxArchive(context, { params, body }) {
     const sandbox = await requireSandbox(context, params.sandbox_id);
-    return unpackArchive(sandbox, body as ReceivedFile);
+    return unpackArchive(context, sandbox.id, body as ReceivedFile);
   },
 
   async createSandboxUploadUrl(context, { params, body }) {
@@ -67,20 +68,20 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
 };
 
 /** The sandbox. Throws 404 `sandbox_not_found`. */
-async function requireSandbox(context: RequestContext, id: string): Promise<Sandbox> {
+async function requireSandbox(context: RequestContext, id: string): Promise<SandboxFiles> {
   const sandbox = await openSandbox(context, id);
   if (sandbox === undefined) throw notFound('sandbox', id);
   return sandbox;
 }
 
-async function openSandbox({ engine, teamId }: RequestContext, id: string): Promise<Sandbox | undefined> {
+async function openSandbox({ engine, teamId }: RequestContext, id: string): Promise<SandboxFiles | undefined> {
   const row = await findSandbox(engine.store, teamId, id);
   // The directory of a run's own sandbox is created when it is first needed, by the run or here.
-  return row === undefined ? undefined : engine.sandboxes.create(id);
+  return row === undefined ? undefined : engine.workspaces.files(id, { create: true });
 }
 
 /** A path in the form that the sandbox uses. Throws unless a file can be written there. */
-async function writablePath(sandbox: Sandbox, text: string): Promise<string> {
+async function writablePath(sandbox: SandboxFiles, text: string): Promise<string> {
   const path = publicPath(namesOf(text));
   try {
     const entry = await sandbox.stat(text);

@@ -1,18 +1,16 @@
 /** Transfers by signed URL: downloads of sandbox files and run files, and uploads into sandboxes. All are streamed. */
 import { Buffer } from 'node:buffer';
-import { createReadStream } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { notFound, ServiceError } from '../errors.ts';
+import type { ByteRange } from '../files/stored-file.ts';
 import { type Answer, jsonAnswer } from '../http/answer.ts';
 import { bodyChunks } from '../http/body.ts';
 import type { Exchange, HttpParts } from '../http/exchange.ts';
-import { type ByteRange, contentDisposition, isNotModified, requestedRange } from '../http/range.ts';
-import { patchFile } from '../repositories/repositories.ts';
-import { hasCode } from '../sandbox/paths.ts';
+import { contentDisposition, isNotModified, requestedRange } from '../http/range.ts';
+import { patchName } from '../repositories/repositories.ts';
 import type { Grant } from '../signed-urls.ts';
-import { findRunFile } from '../store/runs/run-files.ts';
+import { findRunFile, runFileKey } from '../store/runs/run-files.ts';
 
 /** Something to download. */
 interface Source {
@@ -42,9 +40,8 @@ export async function downloadAnswer(parts: HttpParts, exchange: Exchange, token
 export async function uploadAnswer(parts: HttpParts, exchange: Exchange, token: string): Promise<Answer> {
   const grant = parts.signer.verify(token, parts.engine.clock.now());
   if (grant.kind !== 'upload') throw wrongGrant();
-  const sandbox = await parts.engine.sandboxes.open(grant.sandboxId);
-  if (sandbox === undefined) throw notFound('sandbox', grant.sandboxId);
-  const file = await sandbox.write(grant.path, bodyChunks(exchange.request));
+  const { store, workspaces } = parts.engine;
+  const file = await workspaces.write(store, grant.sandboxId, grant.path, bodyChunks(exchange.request));
   return jsonAnswer(201, { path: file.path, size_bytes: file.size });
 }
 
@@ -102,16 +99,15 @@ async function describeRunFile({ engine }: HttpParts, { runId, fileId }: Extract
     sha256: file.sha256,
     async open(range) {
       // Opened before the response starts, so that a missing file can still be answered with 404.
-      const handle = await open(engine.files.path(runId, fileId)).catch((error: unknown) => {
-        throw hasCode(error, 'ENOENT') ? notFound('run file', fileId) : error;
-      });
-      return handle.createReadStream(range);
+      const stream = await engine.files.open({ key: runFileKey(file), size: Number(file.size), sha256: file.sha256 }, range);
+      if (stream === undefined) throw notFound('run file', fileId);
+      return stream;
     },
   };
 }
 
 async function describeSandboxFile({ engine }: HttpParts, { sandboxId, path }: Extract<Grant, { kind: 'sandbox_file' }>): Promise<Source> {
-  const sandbox = await engine.sandboxes.open(sandboxId);
+  const sandbox = await engine.workspaces.files(sandboxId);
   if (sandbox === undefined) throw notFound('sandbox', sandboxId);
   const entry = await sandbox.stat(path);
   if (entry.type !== 'file') throw new ServiceError(400, 'not_a_file', `${path} is not a file.`);
@@ -130,19 +126,15 @@ async function describeSandboxFile({ engine }: HttpParts, { sandboxId, path }: E
 }
 
 async function describePatch({ engine }: HttpParts, { sandboxId, tree }: Extract<Grant, { kind: 'run_patch' }>): Promise<Source> {
-  const sandbox = await engine.sandboxes.open(sandboxId);
-  const notFoundError = notFound('patch', tree);
-  if (sandbox === undefined) throw notFoundError;
-  const file = await patchFile(sandbox, tree);
-  const stats = await stat(file).catch(() => undefined);
-  if (stats === undefined) throw notFoundError;
+  const file = await engine.workspaces.privateFile(sandboxId, patchName(tree));
+  if (file === undefined) throw notFound('patch', tree);
   return {
     name: `${tree.slice(0, 12)}.patch`,
     mimeType: 'text/x-diff',
-    size: stats.size,
+    size: file.size,
     // It never changes: the tree is the hash of its content.
     etag: `"${tree}"`,
-    open: async (range) => createReadStream(file, range),
+    open: (range) => file.open(range),
   };
 }
 

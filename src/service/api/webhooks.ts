@@ -10,6 +10,12 @@ import { listWebhookRows } from '../store/webhooks/webhooks.ts';
 import { deliveryDetailView, deliveryView, secretView, webhookView } from '../views/webhooks.ts';
 import { requireTeam } from './shared/lookups.ts';
 
+/** The fields of a request, in the words of the engine. */
+const fieldsOf = <Fields extends { expires_in_seconds?: number | null | undefined }>({ expires_in_seconds, ...fields }: Fields) => ({
+  ...fields,
+  expiresIn: expires_in_seconds,
+});
+
 export const webhookRoutes: GroupRoutes<'webhooks'> = {
   async listTeamWebhooks(context, { params }) {
     requireTeam(context, params.teamId);
@@ -19,12 +25,12 @@ export const webhookRoutes: GroupRoutes<'webhooks'> = {
 
   async createTeamWebhook(context, { params, body }) {
     requireTeam(context, params.teamId);
-    return { webhook: webhookView(await createWebhook(context.engine, params.teamId, body)) };
+    return { webhook: webhookView(await createWebhook(context.engine, params.teamId, fieldsOf(body))) };
   },
 
   async updateTeamWebhook(context, { params, body }) {
     requireTeam(context, params.teamId);
-    return { webhook: webhookView(await updateWebhook(context.engine, params.teamId, params.subscriptionId, body)) };
+    return { webhook: webhookView(await updateWebhook(context.engine, params.teamId, params.subscriptionId, fieldsOf(body))) };
   },
 
   async deleteTeamWebhook(context, { params }) {

@@ -3,7 +3,8 @@
  * the SHA-256 of every file before it, in the format of `sha256sum -c`. It can be inspected, and if need be unpacked, without aops.
  */
 import { isObject, jsonValue } from '../../base/values.ts';
-import { damagedBackup, newerBackup, quoteName } from './problems.ts';
+import { newerCopy } from '../newer-copy.ts';
+import { damagedBackup, quoteName } from './problems.ts';
 
 /** Incremented when older versions can no longer read it. */
 export const formatVersion = 2;
@@ -45,8 +46,8 @@ export function parseInfo(text: string, supportedSchemas: readonly string[]): Ba
   const info: Partial<BackupInfo> = isObject(value) ? value : {};
   if (!Number.isSafeInteger(info.format) || typeof info.version !== 'string' || typeof info.schema !== 'string')
     throw damagedBackup('its description cannot be read');
-  if ((info.format as number) > formatVersion) throw newerBackup(info.version, `format ${info.format}`);
-  if (!supportedSchemas.includes(info.schema)) throw newerBackup(info.version, `schema ${info.schema}`);
+  if ((info.format as number) > formatVersion) throw newerCopy('backup', info.version, `format ${info.format}`);
+  if (!supportedSchemas.includes(info.schema)) throw newerCopy('backup', info.version, `schema ${info.schema}`);
   return info as BackupInfo;
 }
 

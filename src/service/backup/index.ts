@@ -1,7 +1,6 @@
 /** Backup and restore of a data directory, for the commands; loaded when one of them runs. */
 export type { BackupInfo } from './format.ts';
 export type { HeldDirectory } from './held-directory.ts';
-export { nothingToBackUp } from './problems.ts';
 export { type BackupProgress, newProgress, newReadProgress, type Problem, type ReadProgress } from './progress.ts';
 export { readBackup } from './read.ts';
 export { restoreBackup } from './restore.ts';

@@ -5,12 +5,12 @@
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import { makeDataDirectory } from '../../base/data-directory.ts';
+import { makeDataDirectory, notEmptyDirectory } from '../../base/data-directory.ts';
 import { takeLock, type Unlock } from '../../base/lock-file.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import { hasCode } from '../sandbox/paths.ts';
 import { type BackupInfo, databaseName, keyNames } from './format.ts';
-import { notEmpty, unfinishedRestore } from './problems.ts';
+import { unfinishedRestore } from './problems.ts';
 import type { ReadProgress } from './progress.ts';
 import { readBackup } from './read.ts';
 import { restoringFolder } from './unfinished.ts';
@@ -51,7 +51,7 @@ export async function restoreBackup(
     signal.throwIfAborted();
     for (const name of parts) {
       if (!existsSync(path.join(unpackFolder, name))) continue;
-      if (existsSync(path.join(dataDirectory, name))) throw notEmpty(dataDirectory);
+      if (existsSync(path.join(dataDirectory, name))) throw notEmptyDirectory(dataDirectory, 'A restore');
       await rename(path.join(unpackFolder, name), path.join(dataDirectory, name));
       placedNames.push(name);
     }
@@ -101,7 +101,7 @@ async function remainsOfRestore(dataDirectory: string): Promise<string[]> {
   const names = (await readdir(dataDirectory)).filter((name) => !unimportant.includes(name));
   const isUnfinished = names.includes(restoringFolder) && !names.includes(databaseName);
   const remainingNames = isUnfinished ? names.filter((name) => parts.includes(name)) : [];
-  if (names.some((name) => name !== restoringFolder && !remainingNames.includes(name))) throw notEmpty(dataDirectory);
+  if (names.some((name) => name !== restoringFolder && !remainingNames.includes(name))) throw notEmptyDirectory(dataDirectory, 'A restore');
   return remainingNames;
 }
 

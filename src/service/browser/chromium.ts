@@ -18,8 +18,11 @@ export interface BrowserOptions {
   places?: readonly string[];
 }
 
-/** Chromium and the browsers that are based on it, the plainest first. */
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome', 'msedge', 'microsoft-edge'];
+/** Chromium and the browsers that are based on it, the plainest first: one without windows takes half the CPU time. */
+export const browserNames = [
+  ...['chromium-headless-shell', 'chromium', 'chromium-browser'],
+  ...['google-chrome', 'google-chrome-stable', 'chrome', 'msedge', 'microsoft-edge'],
+] as const;
 
 /** The executable of the browser. Throws ServiceError 400 `no_browser`, which explains what to do. */
 export async function findChromium({ executable, searchPath, places = usualPlaces() }: BrowserOptions): Promise<string> {
@@ -29,7 +32,7 @@ export async function findChromium({ executable, searchPath, places = usualPlace
   }
   const extension = platform() === 'win32' ? '.exe' : '';
   const folders = searchPath.split(path.delimiter).filter((folder) => path.isAbsolute(folder));
-  const candidates = [...names.flatMap((name) => folders.map((folder) => path.join(folder, `${name}${extension}`))), ...places];
+  const candidates = [...browserNames.flatMap((name) => folders.map((folder) => path.join(folder, `${name}${extension}`))), ...places];
   for (const candidate of candidates) if (await isProgram(candidate)) return candidate;
   throw noBrowser('no Chromium is installed');
 }
@@ -57,7 +60,7 @@ function usualPlaces(): string[] {
       ]);
     default:
       return [
-        ...['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin'].flatMap((folder) => names.map((name) => path.join(folder, name))),
+        ...['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin'].flatMap((folder) => browserNames.map((name) => path.join(folder, name))),
         '/opt/google/chrome/chrome',
         '/opt/microsoft/msedge/msedge',
       ];

@@ -1,9 +1,9 @@
 /** Builds the engine from the options of the service. */
 import { join } from 'node:path';
-import { SingleFlight } from '../../base/single-flight.ts';
 import type { BrowsePolicy, BrowserOptions } from '../browser/chromium.ts';
+import { Renewals } from '../connections/renewals.ts';
 import { Containment, type ExecSetting } from '../contained/containment.ts';
-import { FileStore } from '../files/file-store.ts';
+import type { FileStoreSetting } from '../files/setting.ts';
 import { errorFields } from '../log.ts';
 import { GuardedAgent } from '../outbound/guarded-agent.ts';
 import type { Lookup } from '../outbound/guarded-lookup.ts';
@@ -21,12 +21,14 @@ import { systemPath } from '../sandbox/exec.ts';
 import { SandboxStore } from '../sandbox/sandbox-store.ts';
 import { SecretBox } from '../secret-box.ts';
 import { largestConcurrency } from '../store/access/plans.ts';
+import { openFileStore } from '../store/files/open-file-store.ts';
 import type { DatabaseCopies } from '../store/storage.ts';
 import { BackupHolds } from './backup/backup-hold.ts';
 import { probeLimit } from './connections/limits.ts';
 import type { Engine, HasClock, HasLog, HasStore } from './engine.ts';
 import { Worker } from './jobs/worker.ts';
 import { pushServices } from './push/services.ts';
+import { openWorkspaces } from './workspaces/open-workspaces.ts';
 
 export interface EngineOptions {
   /** Created with mode 0700 if it does not exist. One process owns it at a time. */
@@ -83,6 +85,8 @@ export interface EngineOptions {
     /** How many agents can run at the same time. By default, as many as fit into the memory of this machine. */
     agentConcurrency?: number | undefined;
   };
+  /** Where files of runs are kept, apart from their sandboxes. By default, in the Postgres database, or in the data directory without one. */
+  files?: FileStoreSetting;
   /** Encrypts secrets. By default, with the key in the data directory. */
   secrets?: SecretBox;
   /** What executes agents. By default, the script runtime and the acp runtime. */
@@ -99,7 +103,7 @@ export interface StartableEngine extends Engine {
 
 /**
  * Creates the engine of a service. Start its worker when everything else is ready.
- * @throws AopsError `secret_key_invalid`, UsageError `webhook_host_invalid`, `connection_host_invalid`, `agent_host_invalid`
+ * @throws AopsError `secret_key_invalid`, UsageError `webhook_host_invalid`, `connection_host_invalid`, `agent_host_invalid`, `file_store_needs_database`, `file_store_invalid`, `file_store_unusable`
  */
 export async function createEngine(
   options: EngineOptions,
@@ -129,18 +133,20 @@ export async function createEngine(
       agentConcurrency,
     }),
   ];
+  const sandboxes = new SandboxStore(join(dataDirectory, 'sandboxes'), {
+    ...(commandPath === undefined ? {} : { path: commandPath }),
+    onProblem: (error) => log('warn', 'files of a run cannot be removed', errorFields(error)),
+  });
+  const repositories = new Repositories(join(dataDirectory, 'repositories'), { path: searchPath, agent: connectionAgent });
+  const files = await openFileStore(options.files, { store, dataDirectory });
   const box = options.secrets ?? (await SecretBox.open(join(dataDirectory, 'secrets.key')));
   const timing = { scale: webhooks.timeScale ?? 1, random: webhooks.random ?? Math.random };
   return {
     ...{ store, clock, log, agentConcurrency },
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
     runTokens,
-    sandboxes: new SandboxStore(join(dataDirectory, 'sandboxes'), {
-      ...(commandPath === undefined ? {} : { path: commandPath }),
-      onProblem: (error) => log('warn', 'files of a run cannot be removed', errorFields(error)),
-    }),
-    repositories: new Repositories(join(dataDirectory, 'repositories'), { path: searchPath, agent: connectionAgent }),
-    files: new FileStore(join(dataDirectory, 'files')),
+    ...{ sandboxes, repositories, files },
+    workspaces: await openWorkspaces({ store, clock, log, files, sandboxes, repositories }, instanceId),
     containment: new Containment({
       ...{ setting: options.exec, dataDirectory, searchPath, node: options.node },
       ...options.agents,
@@ -167,7 +173,7 @@ export async function createEngine(
     connections: {
       agent: connectionAgent,
       box,
-      renewals: new SingleFlight(),
+      renewals: new Renewals(store),
     },
     worker: new Worker({ store, clock, log, owner: instanceId }),
     backups: new BackupHolds({ copies, clock, log }),

@@ -14,6 +14,7 @@ import { forgetRunsJob } from './runs/run-retention.ts';
 import { expireSandboxJob } from './runs/sandbox-expiry.ts';
 import { expireRunSandboxesJob } from './runs/sandbox-retention.ts';
 import { deliverJob } from './webhooks/delivery.ts';
+import { expireWebhookJob } from './webhooks/expiry.ts';
 import { forgetDeliveriesJob } from './webhooks/retention.ts';
 
 export const engineJobs: readonly Job<Engine>[] = [
@@ -29,6 +30,7 @@ export const engineJobs: readonly Job<Engine>[] = [
   remindJob,
   deliverJob,
   pushJob,
+  expireWebhookJob,
   forgetRunsJob,
   forgetDeliveriesJob,
 ];

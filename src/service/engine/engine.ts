@@ -3,9 +3,8 @@
  * the whole `Engine` belongs to whoever builds it, runs the jobs, or handles requests.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { SingleFlight } from '../../base/single-flight.ts';
 import type { BrowserOptions } from '../browser/chromium.ts';
-import type { StoredOAuth } from '../connections/secrets.ts';
+import type { Renewals } from '../connections/renewals.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { Log } from '../log.ts';
 import type { Timing } from '../outbound/attempt-times.ts';
@@ -21,6 +20,7 @@ import type { SecretBox } from '../secret-box.ts';
 import type { Store, UnitOfWork } from '../store/database/database.ts';
 import type { BackupHolds } from './backup/backup-hold.ts';
 import type { JobSignals } from './jobs/worker.ts';
+import type { Workspaces } from './run-workspaces.ts';
 
 export interface HasStore {
   readonly store: Store;
@@ -46,6 +46,11 @@ export interface HasRunTokens {
 
 export interface HasSandboxes {
   readonly sandboxes: SandboxStore;
+}
+
+export interface HasWorkspaces {
+  /** The files of sandboxes, on this node or another one. */
+  readonly workspaces: Workspaces;
 }
 
 export interface HasRepositories {
@@ -108,8 +113,7 @@ export interface HasConnections {
     readonly agent: GuardedAgent;
     /** Encrypts their secrets. */
     readonly box: SecretBox;
-    /** Renews the access token of a connection once for everybody who needs it: a refresh token might be valid for a single use. */
-    readonly renewals: SingleFlight<StoredOAuth>;
+    readonly renewals: Pick<Renewals, 'run'>;
   };
 }
 
@@ -120,6 +124,7 @@ export interface Engine
     HasRuntimes,
     HasRunTokens,
     HasSandboxes,
+    HasWorkspaces,
     HasRepositories,
     HasFiles,
     HasRunPolicy,

@@ -1,7 +1,6 @@
 /** The facts by which a run can be judged. All of them are from its latest turn, except for the files, which are current. */
 import { ServiceError } from '../errors.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { SandboxStore } from '../sandbox/sandbox-store.ts';
+import type { SandboxFiles } from '../sandbox/sandbox-files.ts';
 import { findMemoryFile } from '../store/agents/memory-files.ts';
 import type { Queries } from '../store/database/database.ts';
 import { preparedQuery } from '../store/database/prepared.ts';
@@ -26,8 +25,8 @@ export interface Facts {
   memoryFile(path: string): Promise<FileFinding>;
 }
 
-/** Reads the facts of a run that has ended. */
-export async function readFacts(db: Queries, sandboxes: SandboxStore, run: RunRow): Promise<Facts> {
+/** Reads the facts of a run that has ended. @param openSandbox resolves to undefined if its files were removed */
+export async function readFacts(db: Queries, run: RunRow, openSandbox: () => Promise<SandboxFiles | undefined>): Promise<Facts> {
   const rows = await db
     .selectFrom('messages')
     .select(['role', 'text_content', 'tool_call', 'tool_result', 'timestamp'])
@@ -45,7 +44,7 @@ export async function readFacts(db: Queries, sandboxes: SandboxStore, run: RunRo
     messages: rows.flatMap(({ role, text_content: text }) => (role === 'assistant' && text !== null ? [text] : [])),
     calls: callsIn(rows),
     requests: await readRequests(db, run),
-    file: async (path) => readFile(await sandboxes.open(run.sandbox_id), path),
+    file: async (path) => readFile(await openSandbox(), path),
     async memoryFile(path) {
       const file = await findMemoryFile(db, run.agent_id, path);
       return file === undefined ? 'missing' : { text: file.content, size: file.size };
@@ -56,9 +55,9 @@ export async function readFacts(db: Queries, sandboxes: SandboxStore, run: RunRo
 /** The facts that the rubrics of the platform are about, for the transaction in which a run ends. */
 export async function readPlatformFacts(trx: Queries, run: RunRow): Promise<Facts> {
   const { status, error, id, turn } = run;
-  const calls = callsIn(await callRows.all(trx, { id, turn }));
+  const [rows, requests] = await Promise.all([callRows.all(trx, { id, turn }), readRequests(trx, run)]);
+  const calls = callsIn(rows);
   const unread = async (): Promise<FileFinding> => ({ unknown: 'it was not read' });
-  const requests = await readRequests(trx, run);
   return { status, error, calls, requests, duration: undefined, messages: [], file: unread, memoryFile: unread };
 }
 
@@ -102,7 +101,7 @@ function decisionOf(answer: string | null): Facts['requests'][number]['decision'
   return type === 'approval' ? (approved ? 'approved' : 'denied') : 'answered';
 }
 
-async function readFile(sandbox: Sandbox | undefined, path: string): Promise<FileFinding> {
+async function readFile(sandbox: SandboxFiles | undefined, path: string): Promise<FileFinding> {
   if (sandbox === undefined) return { unknown: 'the files of the run have been removed' };
   try {
     const { entry, bytes, truncated } = await sandbox.read(path, fileLimit);

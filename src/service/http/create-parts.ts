@@ -1,13 +1,15 @@
 /** Builds what the HTTP server works with from the options of the service. */
 import { ChangeFeed } from '../events/change-feed.ts';
 import { StreamSlots } from '../events/stream-slots.ts';
+import type { RateWindows } from '../store/access/rate-windows.ts';
 import type { IdempotencyBounds } from '../store/idempotency/key-usage.ts';
 import { TrustedProxies } from './client-address.ts';
 import type { HttpParts } from './exchange.ts';
 import { defaultHttpLimits, type HttpLimits } from './limits.ts';
 import { type OriginCheck, originCheck } from './origin.ts';
-import { type RateLimit, RateLimiter } from './rate-limit.ts';
+import { LocalRateLimiter, type RateLimit, type RateLimiter } from './rate-limit.ts';
 import { Router } from './router.ts';
+import { SharedRateLimiter } from './shared-rate-limit.ts';
 import { checkTls, requireTls, type TlsPair } from './tls.ts';
 
 export interface HttpOptions {
@@ -61,12 +63,17 @@ export function httpSettings(options: HttpOptions, now: number): HttpSettings {
 }
 
 /** What the server needs and cannot build itself. */
-type Collaborators = Pick<HttpParts, 'api' | 'engine' | 'signer' | 'instanceId' | 'metrics' | 'readiness' | 'tokens' | 'keys'>;
+type Collaborators = Pick<HttpParts, 'api' | 'engine' | 'signer' | 'instanceId' | 'metrics' | 'readiness' | 'tokens' | 'keys'> & {
+  /** Counts the requests of all nodes; undefined if there is only this one. */
+  rateWindows?: RateWindows | undefined;
+};
 
 /** Builds the parts of a server that has not started to listen. */
-export function createHttpParts(settings: HttpSettings, collaborators: Collaborators): HttpParts {
+export function createHttpParts(settings: HttpSettings, { rateWindows: windows, ...collaborators }: Collaborators): HttpParts {
   const { store, clock } = collaborators.engine;
   const { limits, proxies, checkOrigin, publicUrl, metricsToken } = settings;
+  const limiterFor = (name: string, rate: RateLimit): RateLimiter =>
+    windows === undefined ? new LocalRateLimiter(rate, clock) : new SharedRateLimiter(rate, clock, { name, windows });
   return {
     ...collaborators,
     ...{ limits, proxies, checkOrigin, publicUrl, metricsToken },
@@ -75,8 +82,8 @@ export function createHttpParts(settings: HttpSettings, collaborators: Collabora
       slots: new StreamSlots({ total: limits.streams, perCredential: limits.streamsPerCredential }),
       heartbeatMilliseconds: limits.heartbeatMilliseconds,
     },
-    limiter: new RateLimiter(settings.rateLimit ?? { limit: 3_000, windowSeconds: 60 }, clock),
-    attempts: new RateLimiter({ limit: 10, windowSeconds: 60 }, clock),
+    limiter: limiterFor('requests', settings.rateLimit ?? { limit: 3_000, windowSeconds: 60 }),
+    attempts: limiterFor('attempts', { limit: 10, windowSeconds: 60 }),
     router: new Router(),
   };
 }

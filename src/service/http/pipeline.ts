@@ -51,7 +51,8 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
     }
     const caller = await admit(parts, request, outcome.caller);
     outcome.caller = caller.credentialId;
-    parts.limiter.take(caller.credentialId);
+    const counting = parts.limiter.take(caller.credentialId);
+    if (counting !== undefined) await counting;
     const match = parts.router.match(exchange.method, exchange.segments);
     outcome.operation = match.id;
     requirePermission(caller, match.id);
@@ -89,7 +90,7 @@ async function admit(parts: HttpParts, request: IncomingMessage, address: string
     if (caller.run !== undefined) await requireProcessOfRun(parts, request);
     return caller;
   } catch (error) {
-    parts.limiter.take(address);
+    await parts.limiter.take(address);
     throw error;
   }
 }

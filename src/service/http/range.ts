@@ -1,12 +1,7 @@
 /** The conditional and range headers of downloads (RFC 9110 sections 13 and 14). Pure. */
 import { Buffer } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
-
-/** A range of bytes, including both ends. */
-export interface ByteRange {
-  start: number;
-  end: number;
-}
+import type { ByteRange } from '../files/stored-file.ts';
 
 /** The requested part; undefined for the whole file, also when several parts are requested or the file has changed. */
 export function requestedRange(

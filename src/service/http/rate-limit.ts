@@ -8,65 +8,83 @@ export interface RateLimit {
   windowSeconds: number;
 }
 
-export class RateLimiter {
-  readonly #limit: number;
+export abstract class RateLimiter {
+  protected readonly limit: number;
   readonly #windowSeconds: number;
   readonly #clock: Clock;
-  /** Requests in the current window, by caller. All windows start at the same time, so that old counts are dropped together. */
-  #counts = new Map<string, number>();
   #window = -1;
 
   constructor(rate: RateLimit, clock: Clock) {
-    this.#limit = rate.limit;
+    this.limit = rate.limit;
     this.#windowSeconds = rate.windowSeconds;
     this.#clock = clock;
   }
 
   /** Counts a request. Throws 429 `rate_limited` when the caller has reached the limit. */
-  take(caller: string): void {
-    this.require(caller);
-    this.#counts.set(caller, (this.#counts.get(caller) ?? 0) + 1);
-  }
-
-  /** Throws 429 `rate_limited` with the headers of this limit when the caller has reached it. Counts nothing. */
-  require(caller: string): void {
-    const now = this.#turnWindow();
-    const count = this.#counts.get(caller) ?? 0;
-    if (count >= this.#limit) {
-      const wait = Math.max(1, this.#reset() - now);
-      throw new ServiceError(
-        429,
-        'rate_limited',
-        `Too many requests; the limit is ${this.#limit} in ${this.#windowSeconds} seconds. Try again in ${wait} s.`,
-        {
-          headers: { ...this.headers(caller), 'Retry-After': String(wait) },
-        },
-      );
-    }
-  }
+  abstract take(caller: string): void | Promise<void>;
 
   /** The three headers with the caller's current values. */
   headers(caller: string): Record<string, string> {
-    this.#turnWindow();
+    this.turnWindow();
     return {
-      'RateLimit-Limit': String(this.#limit),
-      'RateLimit-Remaining': String(this.#limit - (this.#counts.get(caller) ?? 0)),
+      'RateLimit-Limit': String(this.limit),
+      'RateLimit-Remaining': String(this.limit - this.countOf(caller)),
       'RateLimit-Reset': String(this.#reset()),
     };
   }
 
-  /** The time in whole seconds, after starting a new window if the last one is over. */
-  #turnWindow(): number {
-    const now = Math.floor(this.#clock.now() / 1_000);
-    const window = Math.floor(now / this.#windowSeconds);
+  /** Requests of the caller in the current window. */
+  protected abstract countOf(caller: string): number;
+
+  /** Forgets all counts. All windows start at the same time, so that old counts are dropped together. */
+  protected abstract forget(): void;
+
+  /** Starts a new window if the last one is over. Returns when the window ends, in milliseconds. */
+  protected turnWindow(): number {
+    const window = Math.floor(this.#seconds() / this.#windowSeconds);
     if (window !== this.#window) {
       this.#window = window;
-      this.#counts = new Map();
+      this.forget();
     }
-    return now;
+    return this.#reset() * 1_000;
+  }
+
+  /** The error for a caller who has reached the limit, with the headers of this limit. */
+  protected refusal(caller: string): ServiceError {
+    const wait = Math.max(1, this.#reset() - this.#seconds());
+    return new ServiceError(
+      429,
+      'rate_limited',
+      `Too many requests; the limit is ${this.limit} in ${this.#windowSeconds} seconds. Try again in ${wait} s.`,
+      { headers: { ...this.headers(caller), 'Retry-After': String(wait) } },
+    );
+  }
+
+  #seconds(): number {
+    return Math.floor(this.#clock.now() / 1_000);
   }
 
   #reset(): number {
     return (this.#window + 1) * this.#windowSeconds;
+  }
+}
+
+/** The rate limit of a service that is one process. */
+export class LocalRateLimiter extends RateLimiter {
+  #counts = new Map<string, number>();
+
+  override take(caller: string): void {
+    this.turnWindow();
+    const count = this.countOf(caller);
+    if (count >= this.limit) throw this.refusal(caller);
+    this.#counts.set(caller, count + 1);
+  }
+
+  protected override countOf(caller: string): number {
+    return this.#counts.get(caller) ?? 0;
+  }
+
+  protected override forget(): void {
+    this.#counts = new Map();
   }
 }

@@ -37,7 +37,7 @@ async function grant(parts: HttpParts, exchange: Exchange, from: { caller: strin
   const { engine, limiter } = parts;
   const { form, client } = await identify(parts, exchange, from.caller);
   from.caller = client.id;
-  limiter.take(client.id);
+  await limiter.take(client.id);
   const type = form.get('grant_type');
   if (type === undefined) throw new OAuthError('invalid_request', 'grant_type is missing.');
   if (type !== 'client_credentials') throw new OAuthError('unsupported_grant_type', 'The only grant type is client_credentials.');
@@ -62,7 +62,7 @@ async function identify(parts: HttpParts, exchange: Exchange, address: string) {
     const form = parseForm(await readBody(request, formLimit, parts.limits.bodyMilliseconds), request.headers['content-type']);
     return { form, client: await authenticateClient(parts, presentedClient(request.headers.authorization, form), address) };
   } catch (error) {
-    parts.limiter.take(address);
+    await parts.limiter.take(address);
     throw error;
   }
 }
@@ -80,6 +80,6 @@ async function authenticateClient(
   const credential = await findCredential(engine.store, 'oauth_client', id);
   const isRight = isSameHash(secretHash(secret), credential?.secret_hash ?? noSecretHash);
   if (credential !== undefined && isRight && (credential.expires_at === null || Number(credential.expires_at) > now)) return credential;
-  attempts.take(`${address} ${secretHash(id)}`);
+  await attempts.take(`${address} ${secretHash(id)}`);
   throw new OAuthError('invalid_client', 'The client is unknown or has expired, or the secret is wrong.');
 }

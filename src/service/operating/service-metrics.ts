@@ -2,8 +2,11 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { version } from '../../base/version.ts';
 import type { HasClock, HasStore } from '../engine/engine.ts';
+import type { JobCounts } from '../engine/jobs/job-counts.ts';
+import type { DatabaseConnections } from '../store/database/connections.ts';
 import { jobKinds } from '../store/jobs/kinds.ts';
 import { countByStatus, type JobBacklog, jobBacklog } from '../store/runs/figures.ts';
+import { databaseMetrics } from './database-metrics.ts';
 import { Counter, Histogram, metric, type Sample } from './metrics.ts';
 
 /** Resources that the process uses: bytes, and seconds of CPU time. */
@@ -13,16 +16,28 @@ export interface ProcessUsage {
   cpuSeconds: number;
 }
 
+interface MetricsParts {
+  /** Milliseconds. */
+  startedAt: number;
+  usage: (() => ProcessUsage) | undefined;
+  worker: { readonly counts: JobCounts };
+  connections: DatabaseConnections | undefined;
+}
+
 export class ServiceMetrics {
   readonly #requests = new Counter();
   readonly #durations = new Histogram('operation');
   readonly #lag: IntervalHistogram = monitorEventLoopDelay({ resolution: 20 });
   readonly #usage: (() => ProcessUsage) | undefined;
   readonly #startedAt: number;
+  readonly #jobs: JobCounts;
+  readonly #connections: DatabaseConnections | undefined;
 
-  constructor(startedAt: number, usage: (() => ProcessUsage) | undefined) {
+  constructor({ startedAt, usage, worker, connections }: MetricsParts) {
     this.#startedAt = startedAt;
     this.#usage = usage;
+    this.#jobs = worker.counts;
+    this.#connections = connections;
     this.#lag.enable();
   }
 
@@ -49,6 +64,15 @@ export class ServiceMetrics {
       metric('aops_jobs_running', 'Jobs in progress.', 'gauge', byKind(jobs, 'runningCount')),
       metric('aops_jobs_due', 'Jobs that are waiting for a worker.', 'gauge', byKind(jobs, 'dueCount')),
       metric('aops_jobs_late_seconds', 'How long the oldest waiting job has been due.', 'gauge', byKind(jobs, 'overdueSeconds')),
+      metric('aops_jobs_claimed_total', 'Jobs that this process began to work on.', 'counter', byKinds(this.#jobs.claimed)),
+      metric(
+        'aops_jobs_taken_over_total',
+        'Jobs that this process continued after their lease had ended.',
+        'counter',
+        byKinds(this.#jobs.takenOver),
+      ),
+      metric('aops_jobs_lost_total', 'Jobs whose lease this process lost.', 'counter', byKinds(this.#jobs.lost)),
+      ...(this.#connections === undefined ? [] : databaseMetrics(this.#connections)),
       ...this.#process(),
     ].join('');
   }
@@ -87,6 +111,8 @@ export class ServiceMetrics {
 }
 
 const byStatus = (counts: ReadonlyMap<string, number>): Sample[] => [...counts].map(([status, count]) => [{ status }, count]);
+
+const byKinds = (counts: ReadonlyMap<string, number>): Sample[] => [...counts].map(([kind, count]) => [{ kind }, count]);
 
 const byKind = (jobs: ReadonlyMap<string, JobBacklog>, figure: keyof JobBacklog): Sample[] =>
   [...jobs].map(([kind, backlog]) => [{ kind }, backlog[figure]]);

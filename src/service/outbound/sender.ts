@@ -46,7 +46,6 @@ export class Sender {
 
   /** Sends one request. Rejects with the signal's reason, or with a problem of the host, which does not count as an attempt. */
   async post(url: string, headers: Record<string, string>, body: string | Buffer, signal: AbortSignal): Promise<SendResult> {
-    signal.throwIfAborted();
     const startTime = steadyTime(this.#clock);
     const duration = (): number => Math.max(0, Math.round(steadyTime(this.#clock) - startTime));
     const timeoutError = (): Error => new Error(`no response within ${deadline / 1_000} s`);
@@ -55,7 +54,6 @@ export class Sender {
         const response = await this.#request(url, headers, body, anySignal);
         const status = response.statusCode;
         const text = await readBeginning(response.body, anySignal);
-        signal.throwIfAborted();
         const retryAfter = this.#retryAfter(response);
         return { status, error: problemOf(status, response.headers), body: text, retryAfter, duration: duration() };
       });

@@ -19,7 +19,7 @@ const maxEndpoint = 2_000;
 /** Throws 401 without a valid token, and 403 if the token may not read human requests, which notifications contain. */
 export async function pushAnswer(parts: HttpParts, exchange: Exchange): Promise<OpenAnswer> {
   const token = await admit(parts, exchange);
-  parts.limiter.take(token.credentialId);
+  await parts.limiter.take(token.credentialId);
   return { answer: await answerTo(parts, exchange, token), caller: token.credentialId };
 }
 
@@ -47,7 +47,7 @@ async function admit(parts: HttpParts, { request }: Exchange): Promise<TokenReco
     if (token === undefined) throw rejectedToken();
     return token;
   } catch (error) {
-    limiter.take(addressOf(parts, request));
+    await limiter.take(addressOf(parts, request));
     throw error;
   }
 }

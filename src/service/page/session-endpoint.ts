@@ -13,7 +13,7 @@ export async function sessionAnswer(parts: HttpParts, exchange: Exchange): Promi
   try {
     return await (exchange.method === 'DELETE' ? end(parts, exchange) : start(parts, exchange));
   } catch (error) {
-    parts.limiter.take(addressOf(parts, exchange.request));
+    await parts.limiter.take(addressOf(parts, exchange.request));
     throw error;
   }
 }
@@ -29,7 +29,7 @@ async function start(parts: HttpParts, { request }: Exchange): Promise<Answer> {
     const { token, expiresAt } = await startPageSession(engine.store, code, engine.clock.now());
     return jsonAnswer(200, { token, expires_at: isoTime(expiresAt) });
   } catch (error) {
-    attempts.take(`page ${addressOf(parts, request)}`);
+    await attempts.take(`page ${addressOf(parts, request)}`);
     throw error;
   }
 }
@@ -38,6 +38,6 @@ async function end(parts: HttpParts, { request }: Exchange): Promise<Answer> {
   const { engine, limiter } = parts;
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
   const hasEnded = await endPageSession(engine.store, token, engine.clock.now());
-  if (!hasEnded) limiter.take(addressOf(parts, request));
+  if (!hasEnded) await limiter.take(addressOf(parts, request));
   return jsonAnswer(200, { ended: hasEnded });
 }

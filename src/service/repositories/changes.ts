@@ -56,9 +56,12 @@ export async function readChanges(git: Git, sandbox: Sandbox, base: string, sign
 }
 
 /** The path of the patch of a tree. The file exists if `readChanges` has returned this tree, and it differs from the base. */
-export async function patchFile(sandbox: Sandbox, tree: string): Promise<string> {
+async function patchFile(sandbox: Sandbox, tree: string): Promise<string> {
   return path.join(await sandbox.privateFolder(folderName), `${tree}.patch`);
 }
+
+/** The name of that file in the private folders of the sandbox. */
+export const patchName = (tree: string): string => `${folderName}/${tree}.patch`;
 
 const folderName = 'review';
 

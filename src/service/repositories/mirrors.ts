@@ -7,11 +7,11 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { KeyedQueue } from '../../base/keyed-queue.ts';
 import { removeTree } from '../../base/remove-tree.ts';
 import { ServiceError } from '../errors.ts';
 import { hasCode } from '../sandbox/paths.ts';
 import type { Git } from './git.ts';
-import { KeyedQueue } from './keyed-queue.ts';
 import { gitFailure } from './problems.ts';
 import { objectFormatOf } from './source.ts';
 

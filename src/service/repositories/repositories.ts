@@ -1,19 +1,19 @@
 /** The repositories that runs work on: reads their sources, checks them out into sandboxes, and determines what runs have changed. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { KeyedQueue } from '../../base/keyed-queue.ts';
 import type { GuardedAgent } from '../outbound/guarded-agent.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { type Changes, readChanges } from './changes.ts';
 import { type Checkout, checkOut, type Gaps } from './checkout.ts';
 import { Git } from './git.ts';
-import { KeyedQueue } from './keyed-queue.ts';
 import { type Base, readLocalBase } from './local-source.ts';
 import { copyObjects, Mirrors } from './mirrors.ts';
 import { checkRepositoryUrl, readRemoteBase, remoteAccess } from './remote-source.ts';
 import type { RepositorySource } from './source.ts';
 
 export type { ChangedFile, Changes } from './changes.ts';
-export { patchFile } from './changes.ts';
+export { patchName } from './changes.ts';
 export { finishCheckOut, type Gaps } from './checkout.ts';
 export type { Base } from './local-source.ts';
 export { describeSource, isCommitId, type RepositorySource, shortCommit, sourceOf } from './source.ts';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import type { ProgramEndpoint } from '../sandbox/launch.ts';
 import { newSecret, secretHash } from '../secret-hash.ts';
-import type { RunHost } from './runtime.ts';
+import type { RunHost } from './run-host.ts';
 
 /** What replaces a token in texts that are recorded. */
 const secretName = 'RUN_TOKEN';

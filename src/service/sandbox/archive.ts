@@ -1,20 +1,13 @@
-/** The files of a sandbox as the bytes of a tar archive, which are read from the disk no faster than they are sent. */
+/** The files of a sandbox as the bytes of a tar archive, which are read no faster than they are sent. */
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { TarFileWriter } from '../../base/tar/tar-files.ts';
-import { ServiceError } from '../errors.ts';
-import { hostTrouble } from '../host-trouble.ts';
-import { isOpenInside, openFlags, type Place } from './paths.ts';
-import type { Sandbox } from './sandbox.ts';
-import { comparePaths, type FileTree } from './walk.ts';
+import type { FileTree, TreeFile } from './sandbox-files.ts';
+import { comparePaths } from './walk.ts';
 
 /** Larger files are left out, in bytes: on their own, they can be resumed. */
 const maxFileBytes = 10_000_000;
-/** Files up to this size are read in one piece, in bytes. */
-const maxWholeBytes = 262_144;
 const chunkBytes = 262_144;
 
 /** The name of the first entry, which lists the files. */
@@ -23,12 +16,12 @@ const listName = 'aops-files.json';
 /**
  * @param after the path of a file: only the files that follow it are listed and included
  */
-export async function* archiveBytes(sandbox: Sandbox, tree: FileTree, after: string | undefined): AsyncGenerator<Buffer, void, undefined> {
+export async function* archiveBytes(tree: FileTree, after: string | undefined): AsyncGenerator<Buffer, void, undefined> {
   const files = after === undefined ? tree.files : tree.files.filter(({ displayPath }) => comparePaths(displayPath, after) > 0);
   const list = Buffer.from(
     JSON.stringify({
       path: tree.displayPath,
-      files: files.map(({ displayPath, stats }) => ({ path: displayPath, size: stats?.size ?? 0 })),
+      files: files.map(({ displayPath, size }) => ({ path: displayPath, size })),
     }),
   );
   const gathered = new Gathered();
@@ -38,7 +31,7 @@ export async function* archiveBytes(sandbox: Sandbox, tree: FileTree, after: str
   try {
     for await (const bytes of tar.add({ path: listName, size: list.length, sha256: sumOf(list) }, [list])) gathered.add(bytes);
     for (const file of files) {
-      for await (const bytes of entryBytes(tar, sandbox, file)) {
+      for await (const bytes of entryBytes(tar, file)) {
         gathered.add(bytes);
         if (gathered.size < chunkBytes) continue;
         yield gathered.take();
@@ -72,58 +65,15 @@ class Gathered {
 }
 
 /** The entry of a file; nothing if it can no longer be read. Its content may change in the meantime: then it does not match its checksum. */
-async function* entryBytes(tar: TarFileWriter, sandbox: Sandbox, place: Place): AsyncGenerator<Uint8Array, void, undefined> {
-  if ((place.stats?.size ?? 0) > maxFileBytes) return;
-  const whole = readWhole(sandbox.directory, place);
-  if (whole !== undefined) {
-    yield* tar.add({ path: place.displayPath, size: whole.length, sha256: sumOf(whole) }, [whole]);
-    return;
-  }
-  const handle = await sandbox.openPlace(place).catch((error: unknown) => {
-    // Requested by itself, the file gets the answer that says why.
-    if (error instanceof ServiceError || hostTrouble(error) === undefined) return undefined;
-    throw error;
-  });
-  if (handle === undefined) return;
+async function* entryBytes(tar: TarFileWriter, file: TreeFile): AsyncGenerator<Uint8Array, void, undefined> {
+  if (file.size > maxFileBytes) return;
+  const content = await file.content(maxFileBytes);
+  if (content === undefined) return;
   try {
-    const { size } = await handle.stat();
-    if (size > maxFileBytes) return;
-    const hash = createHash('sha256');
-    for await (const bytes of contentOf(handle, size)) hash.update(bytes);
-    yield* tar.add({ path: place.displayPath, size, sha256: hash.digest('hex') }, contentOf(handle, size));
+    yield* tar.add({ path: file.displayPath, size: content.size, sha256: content.sha256 }, content.chunks);
   } finally {
-    await handle.close();
+    await content.close?.();
   }
 }
 
 const sumOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
-
-/**
- * The content of a small file. It is read synchronously, which takes a fraction of the time that several calls through threads do.
- * Undefined if it cannot be read in this way.
- */
-function readWhole(root: string, place: Place): Buffer | undefined {
-  let descriptor: number | undefined;
-  try {
-    descriptor = openSync(place.realPath, openFlags);
-    const stats = fstatSync(descriptor);
-    if (!stats.isFile() || stats.size > maxWholeBytes || !isOpenInside(root, descriptor)) return undefined;
-    const bytes = Buffer.allocUnsafe(stats.size);
-    return readSync(descriptor, bytes, 0, bytes.length, 0) === bytes.length ? bytes : undefined;
-  } catch {
-    return undefined;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
-}
-
-/** The first `size` bytes of a file; zeros for those that are no longer there. */
-async function* contentOf(handle: FileHandle, size: number): AsyncGenerator<Buffer, void, undefined> {
-  for (let position = 0; position < size; ) {
-    const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, size - position));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
-    const bytes = bytesRead === 0 ? buffer.fill(0) : buffer.subarray(0, bytesRead);
-    position += bytes.length;
-    yield bytes;
-  }
-}

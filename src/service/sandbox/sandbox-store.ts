@@ -17,6 +17,13 @@ const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 /** How often the creation of a sandbox is tried while it is put aside again and again. */
 const maxAttempts = 10;
 
+/** A sandbox that was taken out of use. */
+export interface AsideSandbox {
+  remove(): Promise<void>;
+  /** Brings it back into use, unless another one with its ID exists. */
+  putBack(): Promise<void>;
+}
+
 /** The sandboxes below one directory. */
 export class SandboxStore {
   readonly #root: string;
@@ -93,6 +100,11 @@ export class SandboxStore {
     return realHome === undefined ? undefined : this.#sandbox(id, realHome);
   }
 
+  /** The IDs of all sandboxes. */
+  async ids(): Promise<string[]> {
+    return (await readdir(this.#root).catch(() => [])).filter((name) => idPattern.test(name));
+  }
+
   /** Does work in a sandbox that belongs to no run, and is removed afterwards. */
   async inTemporary<T>(work: (sandbox: Sandbox) => Promise<T>): Promise<T> {
     const id = randomUUID();
@@ -116,18 +128,25 @@ export class SandboxStore {
   }
 
   /**
-   * Takes a sandbox out of use immediately, and returns a function that removes it; another one with the same ID can be created in
-   * the meantime. If something cannot be removed, it is reported, and a sweep tries again.
+   * Takes a sandbox out of use immediately; another one with the same ID can be created in the meantime. If something cannot be removed
+   * afterwards, it is reported, and a sweep tries again.
    */
-  async putAside(id: string): Promise<() => Promise<void>> {
+  async putAside(id: string): Promise<AsideSandbox> {
     const home = this.#home(id);
-    if (home === undefined) return async () => undefined;
+    if (home === undefined) return { remove: async () => undefined, putBack: async () => undefined };
     // No sandbox ID contains a dot.
     const removedPath = `${home}.${randomUUID()}.removed`;
     await rename(home, removedPath).catch((error: unknown) => {
       if (!hasCode(error, 'ENOENT')) throw error;
     });
-    return () => this.#removeTree(removedPath);
+    return {
+      remove: () => this.#removeTree(removedPath),
+      putBack: () =>
+        rename(removedPath, home).catch((error: unknown) => {
+          // It did not exist, or another one has been created.
+          if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].some((code) => hasCode(error, code))) throw error;
+        }),
+    };
   }
 
   /** Removes what a crash has left behind: sandboxes that were being removed, unnamed files, and incomplete uploads. */

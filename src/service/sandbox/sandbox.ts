@@ -3,31 +3,36 @@
  * directory; how far commands are confined depends on their launcher (see launch.ts).
  */
 
+import { randomUUID } from 'node:crypto';
 import { type FileHandle, lstat, mkdir, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import type { ByteRange } from '../../base/byte-range.ts';
 import { hostTrouble } from '../host-trouble.ts';
 import { directoryEntry, fileEntry, readStart, type SandboxEntry } from './entry.ts';
 import { type ExecOptions, type ExecResult, execute } from './exec.ts';
+import { localContent } from './local-content.ts';
 import { confirm, confirmOpen, fileNotFound, hasCode, locate, notADirectory, notAFile, openFlags, type Place } from './paths.ts';
-import { type FileTree, walkFiles } from './walk.ts';
-import { type ComingBytes, writeFile } from './write.ts';
+import { captureChanges, type FolderChanges } from './record/capture.ts';
+import type { KnownEntries, KnownEntry, RecordedEntry } from './record/entries.ts';
+import type { PutBytes } from './record/packs.ts';
+import { type RestoreParts, restoreSandbox } from './record/restore.ts';
+import type { FileTree, SandboxFiles } from './sandbox-files.ts';
+import { walkFiles } from './walk.ts';
+import { type ComingBytes, type WriteDirectories, writeFile } from './write.ts';
 import { type NewFile, writeFiles } from './write-files.ts';
 
 /** The number of files that a listing reads at the same time. */
 const listingBatch = 16;
 
-/**
- * One sandbox. Every path can be written as `/workspace/a`, `a`, or `./a`. All file functions throw a ServiceError:
- * `invalid_path` (400), `file_not_found` (404), `not_a_file` or `not_a_directory` (400).
- */
-export class Sandbox {
+/** One sandbox on this machine. All file functions throw the ServiceErrors of SandboxFiles. */
+export class Sandbox implements SandboxFiles {
   readonly id: string;
-  /** The workspace on disk. */
-  readonly directory: string;
+  readonly #directory: string;
   readonly #home: string;
   readonly #searchPath: string;
   readonly #process: string;
+  #changeCount = 0;
 
   /** `home` is the sandbox's directory as a real path; use SandboxStore. */
   constructor(id: string, home: string, { searchPath, process }: { searchPath: string; process: string }) {
@@ -35,10 +40,20 @@ export class Sandbox {
     this.#searchPath = searchPath;
     this.#process = process;
     this.#home = home;
-    this.directory = path.join(home, 'workspace');
+    this.#directory = path.join(home, 'workspace');
   }
 
-  /** The files and directories in a directory, by name, without links and devices. */
+  /** The workspace on disk, for programs that work in it. */
+  get directory(): string {
+    this.#changeCount = Number.POSITIVE_INFINITY;
+    return this.#directory;
+  }
+
+  /** How often files have been changed through this object; infinite if a program might change them at any time. */
+  get changeCount(): number {
+    return this.#changeCount;
+  }
+
   async list(input: string): Promise<SandboxEntry[]> {
     const place = await this.#requireExisting(input);
     if (!place.stats?.isDirectory()) throw notADirectory(place.displayPath);
@@ -46,7 +61,7 @@ export class Sandbox {
       .filter((entry) => entry.isFile() || entry.isDirectory())
       .map((entry) => entry.name)
       .sort();
-    await confirm(this.directory, place.realPath, place.displayPath);
+    await confirm(this.#directory, place.realPath, place.displayPath);
     const entries: SandboxEntry[] = [];
     for (let start = 0; start < names.length; start += listingBatch) {
       const batch = names.slice(start, start + listingBatch).map((name) => this.#member(place, name));
@@ -55,7 +70,6 @@ export class Sandbox {
     return entries;
   }
 
-  /** The entry at a path. */
   async stat(input: string): Promise<SandboxEntry> {
     const place = await this.#requireExisting(input);
     if (place.stats?.isDirectory()) return directoryEntry(place);
@@ -67,7 +81,6 @@ export class Sandbox {
     }
   }
 
-  /** The first `limit` bytes of a file. */
   async read(input: string, limit: number): Promise<{ entry: SandboxEntry; bytes: Buffer; truncated: boolean }> {
     const place = await this.#requireExisting(input);
     const handle = await this.openPlace(place);
@@ -80,11 +93,7 @@ export class Sandbox {
     }
   }
 
-  /**
-   * A file as a stream from one open file, so that a later replacement does not mix in. `range` is in bytes, both ends included, and is
-   * limited to the file; a range beyond its end gives an empty stream. `size` is that of the whole file. Read or destroy the stream.
-   */
-  async openRead(input: string, range?: { start: number; end: number }): Promise<{ stream: Readable; size: number; modifiedAt: Date }> {
+  async openRead(input: string, range?: ByteRange): Promise<{ stream: Readable; size: number; modifiedAt: Date }> {
     const handle = await this.openPlace(await this.#requireExisting(input));
     try {
       const { size, mtime } = await handle.stat();
@@ -102,22 +111,31 @@ export class Sandbox {
    * is thrown and nothing remains.
    */
   async write(input: string, data: Uint8Array | ComingBytes, options: { limit?: number } = {}): Promise<{ path: string; size: number }> {
-    const directories = { root: this.directory, staging: path.join(this.#home, 'staging'), process: this.#process };
-    return await writeFile(directories, input, data, options.limit);
+    this.#changeCount += 1;
+    return await writeFile(this.#writeDirectories(this.#directory), input, data, options.limit);
   }
 
   /** Writes many files as `write` does, and syncs them together. All are looked up before the first appears. */
   async writeAll(files: AsyncIterable<NewFile>): Promise<void> {
-    await writeFiles({ root: this.directory, staging: path.join(this.#home, 'staging'), process: this.#process }, files);
+    this.#changeCount += 1;
+    await writeFiles(this.#writeDirectories(this.#directory), files);
   }
 
-  /** All files below a directory, or the file at the path. @param isHidden whether to leave out a path */
   async walk(input: string, isHidden: (displayPath: string) => boolean = () => false): Promise<FileTree> {
-    return await walkFiles(this.directory, input, isHidden);
+    const { displayPath, files } = await walkFiles(this.#directory, input, isHidden);
+    return {
+      displayPath,
+      files: files.map((place) => ({
+        displayPath: place.displayPath,
+        size: place.stats?.size ?? 0,
+        content: (maxBytes) => localContent(this.#directory, place, () => this.openPlace(place), maxBytes),
+      })),
+    };
   }
 
   /** A folder next to the workspace that callers do not see; created if missing. `name` is a plain word. */
   async privateFolder(name: string): Promise<string> {
+    this.#changeCount = Number.POSITIVE_INFINITY;
     const folder = path.join(this.#home, name);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return folder;
@@ -129,19 +147,40 @@ export class Sandbox {
    */
   async writePrivate(name: string, input: string, data: Uint8Array, mode = 0o600): Promise<void> {
     const root = await this.privateFolder(name);
-    const directories = { root, staging: path.join(this.#home, 'staging'), process: this.#process };
-    await writeFile(directories, input, data, undefined, mode);
+    await writeFile(this.#writeDirectories(root), input, data, undefined, mode);
+  }
+
+  /**
+   * What differs from the record of the sandbox. The bytes of new files are stored with `put`. Call it once at a time, and not during
+   * `restore`. @param known the record, with what is known of the files on this machine
+   */
+  async capture(known: KnownEntries, put: PutBytes): Promise<FolderChanges> {
+    return await captureChanges(this.#home, known, put);
+  }
+
+  /**
+   * Makes the folders of the sandbox equal to its record, while no program of a run works in them.
+   * @throws StoredFileMissingError if a stored file no longer exists, because the record has changed
+   */
+  async restore(record: readonly RecordedEntry[], parts: Omit<RestoreParts, 'staging'>): Promise<Map<string, KnownEntry>> {
+    const staging = path.join(this.#home, 'staging', `${this.#process}-${randomUUID()}`);
+    return await restoreSandbox(this.#home, record, { ...parts, staging });
   }
 
   /** Runs a command with /bin/sh in the workspace, confined by the launcher. When aborted, rejects with the signal's reason after all its processes have ended. */
   async exec(command: string, options: ExecOptions): Promise<ExecResult> {
     const temporary = path.join(this.#home, 'tmp');
     await mkdir(temporary, { recursive: true, mode: 0o700 });
-    return await execute(command, { directory: this.directory, temporary, searchPath: this.#searchPath }, options);
+    this.#changeCount += 1;
+    return await execute(command, { directory: this.#directory, temporary, searchPath: this.#searchPath }, options);
+  }
+
+  #writeDirectories(root: string): WriteDirectories {
+    return { root, staging: path.join(this.#home, 'staging'), process: this.#process };
   }
 
   async #requireExisting(input: string): Promise<Place> {
-    const place = await locate(this.directory, input);
+    const place = await locate(this.#directory, input);
     if (place.stats === undefined) throw fileNotFound(place.displayPath);
     return place;
   }
@@ -173,7 +212,7 @@ export class Sandbox {
     try {
       const stats = await handle.stat();
       if (!stats.isFile()) throw notAFile(place.displayPath);
-      await confirmOpen(this.directory, place, handle);
+      await confirmOpen(this.#directory, place, handle);
       return handle;
     } catch (error) {
       await handle.close();

@@ -8,21 +8,23 @@ import { confirm, fileNotFound, hasCode, locate, notAFile, type Place, statsNow 
 import { Turn } from './turn.ts';
 
 /** Maximum number of files and directories, and of levels, of one tree. */
-const maxEntries = 100_000;
-const maxDepth = 64;
+export const maxEntries = 100_000;
+export const maxDepth = 64;
 
-export interface FileTree {
-  /** The directory that was walked, or that contains the file that was. */
-  displayPath: string;
-  /** The contents of a directory are in its place. */
-  files: Place[];
-}
+export const tooManyFiles = (): ServiceError =>
+  new ServiceError(400, 'too_many_files', `There are more than ${maxEntries} files and directories.`);
+export const tooDeep = (): ServiceError => new ServiceError(400, 'too_deep', `There are more than ${maxDepth} levels of directories.`);
 
 /**
+ * The directory that was walked, or that contains the file that was, and the files, with the contents of a directory in its place.
  * @param isHidden whether to leave out an entry, by its path in the sandbox
  * @throws ServiceError `file_not_found`, `not_a_file` for a device, `too_many_files`, `too_deep`
  */
-export async function walkFiles(root: string, input: string, isHidden: (displayPath: string) => boolean): Promise<FileTree> {
+export async function walkFiles(
+  root: string,
+  input: string,
+  isHidden: (displayPath: string) => boolean,
+): Promise<{ displayPath: string; files: Place[] }> {
   const start = await locate(root, input);
   if (start.stats?.isFile()) return { displayPath: path.posix.dirname(start.displayPath), files: [start] };
   if (start.stats === undefined) throw fileNotFound(start.displayPath);
@@ -31,7 +33,7 @@ export async function walkFiles(root: string, input: string, isHidden: (displayP
   let count = 0;
   const turn = new Turn();
   const walk = async (directory: Pick<Place, 'displayPath' | 'realPath'>, depth: number): Promise<void> => {
-    if (depth > maxDepth) throw new ServiceError(400, 'too_deep', `There are more than ${maxDepth} levels of directories.`);
+    if (depth > maxDepth) throw tooDeep();
     const found = await readdir(directory.realPath, { withFileTypes: true }).catch((error: unknown) => {
       // It was removed since its parent was read.
       if (depth > 0 && hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
@@ -43,7 +45,7 @@ export async function walkFiles(root: string, input: string, isHidden: (displayP
       .sort((a, b) => (a.name < b.name ? -1 : 1));
     await confirm(root, directory.realPath, directory.displayPath);
     count += entries.length;
-    if (count > maxEntries) throw new ServiceError(400, 'too_many_files', `There are more than ${maxEntries} files and directories.`);
+    if (count > maxEntries) throw tooManyFiles();
     for (const entry of entries) {
       const place = member(directory, entry.name);
       if (entry.isDirectory()) await walk(place, depth + 1);

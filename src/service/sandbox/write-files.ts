@@ -18,26 +18,30 @@ export interface NewFile {
 }
 
 /**
- * Writes the files and creates missing directories. If one of them cannot be written, none appears, unless a directory is replaced at the
- * last moment. Throws like `writeFile`.
+ * Writes the files and creates missing directories. Nothing changes in the workspace before all of them have been received. If one of them
+ * cannot be written, none appears, unless a directory is replaced at the last moment. Throws like `writeFile`, and whatever `files` throws.
  */
 export async function writeFiles(directories: WriteDirectories, files: AsyncIterable<NewFile>): Promise<void> {
   const { root, staging, process } = directories;
   await mkdir(staging, { recursive: true, mode: 0o700 });
   const targets = new Targets(root);
-  const stagedFiles: { stagedPath: string; target: Place }[] = [];
+  const stagedFiles: { stagedPath: string; input: string; target?: Place }[] = [];
   const turn = new Turn();
   let placedFiles = 0;
   try {
     for await (const { path: input, content } of files) {
-      const target = writable(await targets.find(input), input);
       const stagedPath = path.join(staging, `${process}-${randomUUID()}`);
-      stagedFiles.push({ stagedPath, target });
+      stagedFiles.push({ stagedPath, input });
       await stage(stagedPath, content);
       await turn.yield();
     }
+    for (const file of stagedFiles) {
+      file.target = writable(await targets.find(file.input), file.input);
+      await turn.yield();
+    }
     await syncFiles(stagedFiles.map(({ stagedPath }) => stagedPath));
-    for (const { stagedPath, target } of stagedFiles) {
+    for (const file of stagedFiles) {
+      const [stagedPath, target] = [file.stagedPath, file.target as Place];
       // Looked up again: receiving the data can take long, and commands can change the workspace.
       confirmNow(root, path.dirname(target.realPath), target.displayPath);
       try {

@@ -5,13 +5,16 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../base/clock.ts';
 import { TokenCache } from './access/token-cache.ts';
+import { removeExportMark } from './database/portable/export-mark.ts';
+import type { ExportSource, ImportTarget } from './database/portable/portable-database.ts';
 import type { Database } from './database/schema.ts';
 import { openCopy } from './database/sqlite/copy.ts';
 import { dataFailure } from './database/sqlite/data-failure.ts';
 import { fileCopies, holdFile } from './database/sqlite/file-hold.ts';
 import type { LogDamage } from './database/sqlite/log-damage.ts';
-import { appliedMigrations, refuseForeign } from './database/sqlite/migrate.ts';
+import { appliedMigrations, refuseForeign, refuseUnfinishedImport } from './database/sqlite/migrate.ts';
 import { openDatabase, openUnchanged } from './database/sqlite/open.ts';
+import { openSource, openTarget } from './database/sqlite/portable.ts';
 import { LocalIdempotencyKeys } from './idempotency/idempotency-keys.ts';
 import type { IdempotencyBounds } from './idempotency/key-usage.ts';
 import { reclaimJobs } from './jobs/jobs.ts';
@@ -28,6 +31,7 @@ export interface StorageOptions {
 /** Opens the SQLite database of a data directory, which no other process can have open. Throws what `openDatabase` does. */
 export async function openStorage(dataDirectory: string, { clock, bounds, onDamage }: StorageOptions): Promise<Storage> {
   const store = await openDatabase(dataDirectory, onDamage);
+  await removeExportMark(store);
   return {
     store,
     tokens: new TokenCache(store),
@@ -42,12 +46,13 @@ export async function openStorage(dataDirectory: string, { clock, bounds, onDama
 /**
  * Locks the database of a stopped service, so that its file can be copied until the returned function is called. Resolves to
  * undefined if it contains nothing yet.
- * @throws AopsError `data_directory_in_use`, `data_directory_foreign`
+ * @throws AopsError `data_directory_in_use`, `data_directory_foreign`, `import_unfinished`
  */
 export async function holdStoppedDatabase(dataDirectory: string): Promise<(() => Promise<void>) | undefined> {
   const store = await openUnchanged(dataDirectory);
   try {
     await refuseForeign(store, dataDirectory);
+    await refuseUnfinishedImport(store, dataDirectory);
     if ((await appliedMigrations(store)).length > 0) {
       await holdFile(store);
       return () => store.destroy();
@@ -71,3 +76,9 @@ export interface OpenedCopy {
 
 /** Opens a copy that no other process uses, in a separate thread, and checks its integrity. Destroy its store to close the file. */
 export const openDatabaseCopy = (file: string): Promise<OpenedCopy> => openCopy(file);
+
+/** Opens the database of a data directory to export it. Throws what `openSource` does. */
+export const openDirectorySource = (dataDirectory: string): Promise<ExportSource> => openSource(dataDirectory);
+
+/** Opens the database of a data directory to import into it. Throws what `openTarget` does. */
+export const openDirectoryTarget = (dataDirectory: string): Promise<ImportTarget> => openTarget(dataDirectory);

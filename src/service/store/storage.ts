@@ -3,7 +3,9 @@
  * knows more than these interfaces. docs/architecture.md, "Durability", says what differs between databases.
  */
 import type { Clock } from '../../base/clock.ts';
+import type { RateWindows } from './access/rate-windows.ts';
 import type { Tokens } from './access/token-cache.ts';
+import type { DatabaseConnections } from './database/connections.ts';
 import type { Store } from './database/database.ts';
 import type { IdempotencyKeys } from './idempotency/idempotency-keys.ts';
 
@@ -12,9 +14,13 @@ export interface Storage {
   readonly store: Store;
   readonly tokens: Tokens;
   readonly keys: IdempotencyKeys;
+  /** Counts the requests of all processes; undefined if there is only this one. */
+  readonly rateWindows?: RateWindows;
   readonly copies: DatabaseCopies;
   /** Frees the jobs of processes that have ended, at `now` (milliseconds). Resolves to how many were in progress. */
   reclaim(now: number): Promise<number>;
+  /** The connections to a database that several processes use; undefined if there is only this one. */
+  readonly connections?: DatabaseConnections;
   /** The clock that all processes on the database share; undefined if there is only this one. */
   readonly clock?: Clock;
   /** Converts an error of the start if its cause is a common one; returns other errors unchanged. */

@@ -18,6 +18,7 @@ export const webhookView = (row: WebhookRow): Webhook => ({
   disabled_at: row.disabled_at,
   failing_since: moment(row.failing_since),
   last_delivered_at: row.last_delivered_at,
+  expires_at: moment(row.expires_at),
   created_at: row.created_at,
   updated_at: row.updated_at,
 });

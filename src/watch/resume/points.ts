@@ -74,13 +74,19 @@ export interface DeliveriesPoint extends Point {
   readonly taken: readonly TakenDelivery[];
 }
 
+/** A position in the deliveries that were received on this machine, which records them in a journal. */
+export interface ReceivedPoint extends Point {
+  readonly stream: 'received';
+  readonly journalId: string;
+}
+
 /** A position that is stored in a file of this machine, because it is long. */
 export interface StoredPoint extends Point {
   readonly stream: 'stored';
   readonly journalId: string;
 }
 
-export type ResumePoint = RunsPoint | InboxPoint | BuilderRunPoint | ArtifactPoint | DeliveriesPoint | StoredPoint;
+export type ResumePoint = RunsPoint | InboxPoint | BuilderRunPoint | ArtifactPoint | DeliveriesPoint | ReceivedPoint | StoredPoint;
 
 interface Codec<Kind extends ResumePoint> {
   /** The number that stands for the stream in a token. */
@@ -173,6 +179,11 @@ export const codecs: { readonly [Stream in ResumePoint['stream']]: Codec<Extract
       for (let remaining = reader.number(); remaining > 0; remaining -= 1) taken.push({ id: reader.id(), createdAt: reader.number() });
       return { stream: 'deliveries', seq, webhookId, taken };
     },
+  },
+  received: {
+    code: 7,
+    write: (writer, { journalId }) => void writer.id(journalId),
+    read: (reader, seq) => ({ stream: 'received', seq, journalId: reader.id() }),
   },
   stored: {
     code: 5,

@@ -63,6 +63,7 @@ function ownerOf(point: ResumePoint): string {
   if (point.stream === 'builder_run') return `builder run ${point.builderRunId}`;
   if (point.stream === 'artifact') return `artifact ${point.artifactId}`;
   if (point.stream === 'deliveries') return `webhook ${point.webhookId}`;
+  if (point.stream === 'received') return 'deliveries that were received on a machine';
   if (point.stream === 'stored') return 'a stream of which only this machine knows the position';
   const [firstId] = point.runs.keys();
   return point.runs.size === 1 ? `run ${firstId}` : `a stream of ${point.runs.size} runs`;

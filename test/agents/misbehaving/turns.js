@@ -34,6 +34,20 @@ const writeTool = (file, text) => ({
   content: [{ type: 'diff', path: path.resolve(file), oldText: null, newText: text }],
 });
 
+const promptsFile = (id) => path.join(process.env.HOME, `session-${id}.json`);
+
+/** Writes the prompts of a session to the HOME of the agent. */
+export const rememberPrompts = (id, prompts) => writeFileSync(promptsFile(id), JSON.stringify(prompts));
+
+/** Reads them again; undefined if they are missing. */
+export function rememberedPrompts(id) {
+  try {
+    return JSON.parse(readFileSync(promptsFile(id), 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
 /** The parts of a turn, each of which belongs to one session. */
 export class Turn {
   constructor(session, prompt) {
@@ -128,6 +142,13 @@ async function printSecret(turn) {
 /** What happens in the turns of the modes that differ from the usual one, in which the turn works. */
 export const turns = {
   text: (turn) => turn.say(`You wrote: ${turn.prompt}`),
+  remembers(turn) {
+    const { id } = turn.session;
+    const prompts = [...rememberedPrompts(id), turn.prompt];
+    rememberPrompts(id, prompts);
+    writeFileSync('prompts.txt', prompts.join('\n'));
+    turn.say(`You wrote: ${prompts.join(', ')}`);
+  },
   'ignore-end': (turn) => turn.say('I am still here.'),
   slow: async (turn) => {
     turn.say('I am working.');

@@ -85,6 +85,11 @@ describe('the outcome of a run', () => {
   });
 });
 
+it('names the agent, by its ID if it has no name', () => {
+  const agent = (head: object) => explainRun(run({ head }), undefined).run.agent;
+  expect([agent({}), agent({ agent: { id: 'a1', name: null } }), agent({ agent: null })]).toEqual(['clerk', 'a1', null]);
+});
+
 describe('a failure', () => {
   const failure = (error: string | null, steps: ComparableStep[] = [], head: object = {}) =>
     explainRun(run({ run: { status: 'failed', error }, digest: { steps }, head }), undefined);

@@ -174,3 +174,12 @@ it('gives up waiting for one call only, and not for those after it', async () =>
   ]);
   expect(names(list).filter((name) => name.startsWith('tool'))).toEqual(['tool-slow unfinished', 'tool-quick done', 'tool-slow done']);
 });
+
+it('does not hold back results of more than 8 million characters for an earlier call', async () => {
+  const large = { result: 'x'.repeat(8_000_000) };
+  const list = await entries([call(1, 'slow'), call(2, 'large'), result(3, 'large', large), text(4, 'later'), result(5, 'slow')]);
+  expect(names(list)).toEqual(['tool-slow unfinished', 'tool-large done', 'message later', 'tool-slow done']);
+  const small = { result: 'x'.repeat(7_000_000) };
+  const held = await entries([call(1, 'slow'), call(2, 'small'), result(3, 'small', small), text(4, 'later'), result(5, 'slow')]);
+  expect(names(held)).toEqual(['tool-slow done', 'tool-small done', 'message later']);
+});

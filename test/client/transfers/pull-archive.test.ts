@@ -253,3 +253,59 @@ describe('without an archive', () => {
     expect(server.requests).toHaveLength(1);
   });
 });
+
+describe('an archive that does not begin with its list', () => {
+  const named = (name: string, content: object) => tarFile(name, JSON.stringify(content));
+  it.each([
+    ['is empty', end],
+    ['begins with a file', Buffer.concat([named('/workspace/a', { path: '/workspace', files: [] }), end])],
+    ['has a list without a path', Buffer.concat([named('aops-files.json', { path: 7, files: [] }), end])],
+    ['has a list without files', Buffer.concat([named('aops-files.json', { path: '/workspace', files: 'none' }), end])],
+    ['has a list with a file without a size', Buffer.concat([named('aops-files.json', { path: '/', files: [{ path: '/a' }] }), end])],
+  ])('and %s is left to requests for the files themselves', async (_, bytes) => {
+    const server = await scriptedServer(archive(bytes));
+    const { client } = newClient(server.url);
+    expect(await openArchive(client, { runId: 'r' }, '/workspace', signal)).toBeUndefined();
+  });
+});
+
+it('files are in their places while later ones arrive', async () => {
+  const target = path.join(await temporaryDirectory(), 'out');
+  const files = Array.from({ length: 4 }, (_, index) => ({ path: `/workspace/${index}`, size: 4 * 1_048_576 }));
+  let placedBeforeLast: string[] = [];
+  async function* received() {
+    for (const { path: name, size } of files.slice(0, 2)) yield { path: name, size, content: [Buffer.alloc(size)] as never };
+    // Groups of 8 MiB are placed together, while the next one arrives.
+    for (let turn = 0; turn < 10_000 && placedBeforeLast.length < 2; turn += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      placedBeforeLast = (await readdir(target)).filter((name) => /^\d$/.test(name)).sort();
+    }
+    for (const { path: name, size } of files.slice(2)) yield { path: name, size, content: [Buffer.alloc(size)] as never };
+  }
+  const server = await scriptedServer();
+  const run = { runId: 'r' };
+  const folder = new LocalFolder(target);
+  await pullTree(newClient(server.url).client, { run, base: '/workspace', files, received: received(), folder, replace: false, signal });
+  expect([placedBeforeLast, (await readdir(target)).sort()]).toEqual([
+    ['0', '1'],
+    ['0', '1', '2', '3'],
+  ]);
+});
+
+it('an archive is given up if its files must not be written', async () => {
+  const target = await temporaryDirectory();
+  await put(path.join(target, 'a'), 'mine');
+  let isGivenUp = false;
+  const received = Object.assign((async function* () {})(), {
+    return: async () => {
+      isGivenUp = true;
+      return { value: undefined, done: true as const };
+    },
+  });
+  const server = await scriptedServer();
+  const pull = { run: { runId: 'r' }, base: '/workspace', files: [{ path: '/workspace/a', size: 1 }], received, replace: false, signal };
+  expect(await failureOf(pullTree(newClient(server.url).client, { ...pull, folder: new LocalFolder(target) }))).toMatchObject({
+    code: 'file_exists',
+  });
+  expect([isGivenUp, await contentsOf(target)]).toEqual([true, { a: 'mine' }]);
+});

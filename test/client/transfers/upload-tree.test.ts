@@ -80,6 +80,15 @@ describe('an upload of many files', () => {
     expect(new Set(server.header('idempotency-key')).size).toBe(2);
   });
 
+  it.each([
+    [{ files: 2, size_bytes: 0 }, 'files'],
+    [{ files: 1, size_bytes: 7 }, 'size_bytes'],
+  ])('fails if the service has received something else: %j', async (received, field) => {
+    const files = await filesOf(sixFiles);
+    const server = (await scriptedServer()).always(json(201, received));
+    expect(await failureOf(upload(server, files))).toMatchObject({ message: expect.stringMatching(new RegExp(`\\b${field}\\b`)) });
+  });
+
   it('reports the paths as the service spells them', async () => {
     const files = (await filesOf(sixFiles)).map((file) => ({ ...file, target: `./in/${path.basename(file.file)}` }));
     const server = (await scriptedServer()).always(reply(accept));

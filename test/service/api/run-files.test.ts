@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
 import { startApi, type TestOptions } from '../helpers/service.ts';
@@ -72,7 +74,7 @@ it('does not open the file for HEAD', async () => {
   expect([status, headers['content-length'], openCount]).toEqual([200, '10', 0]);
 });
 
-it('fails with 500 if the disk has it but it cannot be opened', async () => {
+itNeeding(needsSqlite, 'fails with 500 if the disk has it but it cannot be opened', async () => {
   const { download, file } = await screenshot();
   await rm(file);
   await symlink(file, file);

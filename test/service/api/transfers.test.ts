@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { mkdir, realpath, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { fileHandles } from '../helpers/disk.ts';
@@ -147,7 +149,7 @@ async function uploadedFile(api: Api) {
     if (sameProperty === 'time') await utimes(`${place}.new`, 1, 1);
     await rename(`${place}.new`, place);
   };
-  return { place, replace, url: data.download_url as string };
+  return { place, replace, url: data.download_url as string, runId: run.id };
 }
 
 describe('a file that is replaced while it is downloaded', () => {
@@ -189,7 +191,7 @@ describe('a file that is replaced while it is downloaded', () => {
     expect(results).toEqual([true, true, true]);
   });
 
-  it('is not found once it is gone, or its sandbox is', async () => {
+  it('is not found once it is gone', async () => {
     const api = await startApi();
     const { place, url } = await uploadedFile(api);
     await rm(place);
@@ -197,16 +199,30 @@ describe('a file that is replaced while it is downloaded', () => {
     await mkdir(place);
     expect((await api.send('GET', url, { anonymous: true })).body).toMatchObject({ error: 'not_a_file' });
     expect((await api.send('HEAD', url, { anonymous: true })).status).toBe(400);
-    await rm(dirname(dirname(place)), { recursive: true });
-    expect((await api.send('GET', url, { anonymous: true })).body).toMatchObject({ error: 'sandbox_not_found' });
+  });
+
+  it('is not found once its sandbox was removed', async () => {
+    const clock = new ManualClock();
+    const api = await startApi({ clock, sandboxRetention: 60_000 });
+    const { place, url, runId } = await uploadedFile(api);
+    expect((await api.send('GET', url, { anonymous: true })).status).toBe(200);
+    clock.advance(60_000);
+    while ((await api.ok('listRunSandboxFiles', { params: { run_id: runId } })).data.sandboxStatus !== 'not_found') clock.advance(1_000);
+    await eventually('its folder is gone', () => !existsSync(place));
+    const answer = await api.send('GET', url, { anonymous: true });
+    expect([answer.status, answer.body]).toMatchObject([404, { error: 'sandbox_not_found' }]);
   });
 });
 
 it('refuses an upload into a sandbox that is gone', async () => {
-  const api = await startApi();
-  const { sandbox_id } = await api.ok('createSandbox');
+  const clock = new ManualClock();
+  const api = await startApi({ clock });
+  const { sandbox_id, expires_at } = await api.ok('createSandbox');
+  clock.set(Date.parse(expires_at) - 60_000);
   const grant = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a' } });
-  await rm(join(api.dataDirectory, 'sandboxes', sandbox_id), { recursive: true });
+  clock.advance(60_000);
+  while ((await api.call('listSandboxFiles', { params: { sandbox_id } })).status !== 404) clock.advance(1_000);
+  await eventually('its folder is gone', () => !existsSync(join(api.dataDirectory, 'sandboxes', sandbox_id)));
   const answer = await api.send('PUT', grant.upload_url, { anonymous: true, body: 'a' });
   expect([answer.status, answer.body]).toMatchObject([404, { error: 'sandbox_not_found' }]);
 });

@@ -16,7 +16,7 @@ import {
   readBackup,
   restoreBackup,
 } from '../../../src/service/backup/index.ts';
-import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
+import type { RunHost } from '../../../src/service/runtimes/run-host.ts';
 import { migrations } from '../../../src/service/store/database/migrations/index.ts';
 import { migrate } from '../../../src/service/store/database/sqlite/migrate.ts';
 import { openUnchanged } from '../../../src/service/store/database/sqlite/open.ts';

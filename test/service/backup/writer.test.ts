@@ -36,7 +36,7 @@ async function writeArchive(directory: HeldDirectory, progress: BackupProgress =
 
 async function entriesOf(bytes: Buffer) {
   const entries = [];
-  for await (const { content, ...entry } of readTar(Readable.from([bytes]).pipe(createGunzip()))) {
+  for await (const { content, position: _, ...entry } of readTar(Readable.from([bytes]).pipe(createGunzip()))) {
     const chunks: Buffer[] = [];
     for await (const chunk of content()) chunks.push(chunk);
     entries.push({ ...entry, text: Buffer.concat(chunks) });

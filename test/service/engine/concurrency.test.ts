@@ -1,7 +1,6 @@
 /** How many runs of a team a plan allows at the same time, and in which order they are executed. */
-import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
+import type { RunHost } from '../../../src/service/runtimes/run-host.ts';
 import { defaultPlan } from '../../../src/service/store/access/plan.ts';
 import { savePlan } from '../../../src/service/store/access/plans.ts';
 import { insertTeam } from '../../../src/service/store/access/teams.ts';
@@ -10,6 +9,7 @@ import { enqueueJob, releaseJob } from '../../../src/service/store/jobs/jobs.ts'
 import { claimRunJob } from '../../../src/service/store/runs/run-queue.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
+import { insertRuns } from '../helpers/rows.ts';
 import { Gate } from '../helpers/runtime.ts';
 import { startApi } from '../helpers/service.ts';
 
@@ -126,8 +126,9 @@ it('does not let a team at its limit block other teams', async () => {
   for (const [index, id] of [busyLane, busyLane, busyLane, otherLane, otherLane, otherLane].entries())
     await enqueueJob(db, { kind: 'run', subjectId: `${id} ${index % 3}`, dueAt: index, lane: id });
   const claimant = { owner: 'me', now: 10, lease: 100 };
+  const claim = (by: typeof claimant) => db.transaction().execute((trx) => claimRunJob(trx, 'run', by));
   // All claim at the same time, as two nodes would.
-  const claims = await Promise.all(Array.from({ length: 6 }, () => claimRunJob(db, 'run', claimant)));
+  const claims = await Promise.all(Array.from({ length: 6 }, () => claim(claimant)));
   expect(
     claims
       .map((job) => job?.subject_id)
@@ -136,54 +137,8 @@ it('does not let a team at its limit block other teams', async () => {
   ).toEqual(['busy 0', 'other 0', 'other 1']);
   const busyJob = claims.find((job) => job?.lane === busyLane);
   await releaseJob(db, busyJob as { id: string; epoch: number }, { status: 'done' });
-  expect((await claimRunJob(db, 'run', claimant))?.subject_id).toBe('busy 1');
-  expect(await claimRunJob(db, 'run', claimant)).toBeUndefined();
+  expect((await claim(claimant))?.subject_id).toBe('busy 1');
+  expect(await claim(claimant)).toBeUndefined();
   // A run that its worker dropped is taken over even at the limit, because it still has its slot.
-  expect((await claimRunJob(db, 'run', { ...claimant, now: 200 }))?.lane).toBeDefined();
+  expect((await claim({ ...claimant, now: 200 }))?.lane).toBeDefined();
 });
-
-/** Three runs of a team, of which only the numbers matter. */
-async function insertRuns(db: Awaited<ReturnType<typeof openDatabase>>, teamId: string): Promise<void> {
-  const timestamp = '2026-07-18T09:00:00.000Z';
-  const [agent, build, sandbox] = [randomUUID(), randomUUID(), randomUUID()];
-  const names = { name: teamId, name_folded: teamId, created_at: timestamp, updated_at: timestamp };
-  await db
-    .insertInto('agents')
-    .values({ id: agent, team_id: teamId, ...names })
-    .execute();
-  await db
-    .insertInto('builds')
-    .values({ id: build, agent_id: agent, revision_number: 1, name: 'first', created_at: timestamp, updated_at: timestamp })
-    .execute();
-  await db.insertInto('sandboxes').values({ id: sandbox, team_id: teamId, created_at: timestamp }).execute();
-  await db
-    .insertInto('procedures')
-    .values({ hash: 'h', text: '' })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  for (let index = 0; index < 3; index++) {
-    await db
-      .insertInto('runs')
-      .values({
-        id: `${teamId} ${index}`,
-        team_id: teamId,
-        agent_id: agent,
-        build_id: build,
-        run_number: index + 1,
-        title: '',
-        title_folded: '',
-        status: 'pending',
-        source: 'api',
-        sandbox_id: sandbox,
-        runtime: 'test',
-        procedure_hash: 'h',
-        turn: 1,
-        submitted_prompt_count: 0,
-        resume_count: 0,
-        exec_level: null,
-        created_at: timestamp,
-        updated_at: timestamp,
-      })
-      .execute();
-  }
-}

@@ -1,10 +1,13 @@
 /** Several nodes on one database: work is done once, counted exactly, and continued by another node. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { ServiceOptions } from '../../../src/service/service.ts';
 import { DatabaseProxy } from '../../support/database-proxy.ts';
 import { eventually } from '../../support/eventually.ts';
+import { png } from '../../support/png.ts';
 import { needsPostgres, newDatabase } from '../../support/postgres.ts';
+import { runPromptly } from '../../support/promptly.ts';
 import { describeNeeding } from '../../support/requirements.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
@@ -44,13 +47,20 @@ describeNeeding(needsPostgres, 'two nodes', () => {
     await expect(startApi({ database: { url, maxConnections: 2 } })).rejects.toMatchObject({ code: 'secret_key_mismatch', exit: 1 });
   });
 
+  it('are not backed up by copying files', async () => {
+    const { a } = await startNodes({});
+    const { status, text } = await a.call('createBackupHold');
+    expect([status, text]).toEqual([409, expect.stringMatching(/backup_not_supported.*pg_dump/)]);
+  });
+
   it('refuse a revoked token within a second', async () => {
     const { a, b } = await startNodes({});
     const { token, secret } = await a.ok('createLocalToken', { body: { name: 'revoked' } });
     expect((await b.as(secret).call('listAgents')).status).toBe(200);
     await a.ok('revokeLocalToken', { params: { token_id: token.id } });
+    const refusal = eventually('it is refused', async () => (await b.as(secret).call('listAgents')).status === 401);
+    await runPromptly(() => refusal, 1_000);
     expect((await a.as(secret).call('listAgents')).status).toBe(401);
-    await eventually('it is refused', async () => (await b.as(secret).call('listAgents')).status === 401);
   });
 
   it('number the runs of a team without gaps, and execute each once', async () => {
@@ -107,6 +117,26 @@ describeNeeding(needsPostgres, 'two nodes', () => {
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
     await b.until(run.id, 'completed');
+  });
+
+  it('show the screenshots of runs that the other one executes', async () => {
+    const { a, b } = await startNodes({
+      look: async (host) => {
+        const image = { name: 'page.png', mimeType: 'image/png', bytes: png(2, 2, [1, 2, 3]) };
+        await host.emit([{ kind: 'screenshot', id: 'p', toolName: 'browser', action: 'open', startedAt: new Date(0), image }]);
+        return { status: 'completed' };
+      },
+    });
+    const runs = await Promise.all([a, b, a, b].map((api) => api.run('look')));
+    for (const run of runs) {
+      await a.until(run.id, 'completed');
+      for (const api of [a, b]) {
+        const { data } = await api.ok('getRunScreenshotTimeline', { params: { run_id: run.id } });
+        const { status, headers } = await api.send('GET', data.toolExecutions[0]?.afterScreenshot?.signedUrl ?? '', { anonymous: true });
+        expect([status, headers['content-length']]).toEqual([200, String(png(2, 2, [1, 2, 3]).byteLength)]);
+      }
+    }
+    for (const api of [a, b]) expect(existsSync(path.join(api.dataDirectory, 'files'))).toBe(false);
   });
 
   it('stop the driver of a run on the other node', async () => {

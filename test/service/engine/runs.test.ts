@@ -1,7 +1,7 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
+import type { RunHost } from '../../../src/service/runtimes/run-host.ts';
 import { eventually } from '../../support/eventually.ts';
 import { needsSqlite } from '../../support/postgres.ts';
 import { itNeeding } from '../../support/requirements.ts';

@@ -1,5 +1,4 @@
 /** Everything that depends on the clock, with extreme settings and when the clock is set: nothing loops, is lost, or waits for ever. */
-import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { Worker } from '../../../src/service/engine/jobs/worker.ts';
@@ -11,18 +10,15 @@ import { ManualClock, within } from '../helpers/clock.ts';
 import { fillable, withEverything } from '../helpers/everything.ts';
 import { Gate } from '../helpers/runtime.ts';
 import { type Api, startApi } from '../helpers/service.ts';
+import { storedRows } from '../helpers/stored.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
 /** How often each job was claimed, in a database that no service has open. */
-function claims(directory: string): { kind: string; epoch: number }[] {
-  const file = new Libsql(`${directory}/aops.db`);
-  const rows = file.prepare('select kind, max(epoch) as epoch from jobs group by kind').all() as { kind: string; epoch: number }[];
-  file.close();
-  return rows;
-}
+const claims = (directory: string): Promise<{ kind: string; epoch: number }[]> =>
+  storedRows(directory, 'select kind, max(epoch) as epoch from jobs group by kind');
 
 /** Long enough for a loop without a pause to turn hundreds of times. */
 async function passTime(api: Api): Promise<void> {
@@ -55,7 +51,7 @@ describe('a service whose clock stands still', () => {
     }
     await api.service.close();
     // Each attempt at a delivery is a claim, and there are some of them at each jump.
-    expect(claims(api.dataDirectory).filter(({ kind, epoch }) => epoch > jumps.length * (kind === 'deliver' ? 30 : 6))).toEqual([]);
+    expect((await claims(api.dataDirectory)).filter(({ kind, epoch }) => epoch > jumps.length * (kind === 'deliver' ? 30 : 6))).toEqual([]);
   });
 
   it('removes the files of runs within a minute of their end if they are not to be kept', async () => {
@@ -135,7 +131,14 @@ describe('when the time of day is set back by an hour', () => {
     const worker = new Worker({ store, clock, log: () => undefined, owner: 'me', lease: 1_000 });
     let hangs = false;
     const claim = async (): Promise<undefined> => (hangs ? new Promise(() => undefined) : undefined);
-    const readiness = new Readiness({ containment: hostLauncher, store, clock, log: () => undefined, worker });
+    const readiness = new Readiness({
+      containment: hostLauncher,
+      store,
+      files: { check: async () => undefined },
+      clock,
+      log: () => undefined,
+      worker,
+    });
     worker.start([{ kind: 'run', concurrency: 1, run: async () => undefined, claim }], undefined);
     while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));
     expect((await readiness.state()).status).toBe('ready');

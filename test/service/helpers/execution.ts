@@ -3,7 +3,9 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { BackupHolds } from '../../../src/service/engine/backup/backup-hold.ts';
 import { RunSession, type SessionEngine } from '../../../src/service/engine/runs/run-session.ts';
+import { localWorkspaces } from '../../../src/service/engine/workspaces/local-workspaces.ts';
 import { FileStore } from '../../../src/service/files/file-store.ts';
+import { FolderFiles } from '../../../src/service/files/folder-files.ts';
 import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
 import { fileCopies } from '../../../src/service/store/database/sqlite/file-hold.ts';
@@ -38,23 +40,29 @@ export async function startExecution() {
   const queuedJob = await db.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
   const claimant = { owner: 'first', now: clock.now(), lease: 1_000 };
   const claim = await takeJob(db, queuedJob, claimant);
-  const files = new FileStore(path.join(folder, 'files'));
+  const files = new FileStore(new FolderFiles(path.join(folder, 'files')));
   const backups = new BackupHolds({ copies: fileCopies(db), clock, log: () => undefined });
   afterTest(async () => {
     backups.close();
     await db.destroy();
   });
+  let wakes = 0;
+  const wake = (): void => {
+    wakes += 1;
+  };
   const engine = {
     ...{ store: db, clock, files, backups, containment: hostLauncher, browsing: { policy: 'off' as const, searchPath: '' } },
     log: () => undefined,
-    worker: { wake: () => undefined, woken: () => new Promise(() => undefined), isWaitedFor: () => false, abort: () => undefined },
+    worker: { wake, woken: () => new Promise(() => undefined), isWaitedFor: () => false, abort: () => undefined },
   } as unknown as SessionEngine;
   const controller = new AbortController();
-  const sandbox = await new SandboxStore(path.join(folder, 'sandboxes')).create('s');
+  const claimed = { version: 0, wasElsewhere: false };
+  const workspaces = localWorkspaces(new SandboxStore(path.join(folder, 'sandboxes')));
+  const workspace = await workspaces.open('s', claimed, { created: undefined, signal: controller.signal });
   /** Another session of the same execution, which reads what was recorded. */
   const reload = async (): Promise<RunSession> => {
     const session = new RunSession({
-      ...{ engine, procedure: '', interruptions: 0, signal: controller.signal, sandbox },
+      ...{ engine, procedure: '', interruptions: 0, signal: controller.signal, workspace },
       claim: claim as NonNullable<typeof claim>,
       run: (await executedRun(db, claim as NonNullable<typeof claim>)) as ExecutedRun,
     });
@@ -68,6 +76,8 @@ export async function startExecution() {
     reload,
     files: path.join(folder, 'files'),
     abort: () => controller.abort(),
+    /** How often the worker was woken. */
+    wakes: () => wakes,
     takeOver: () => takeJob(db, claim as NonNullable<typeof claim>, { ...claimant, owner: 'second' }),
   };
 }

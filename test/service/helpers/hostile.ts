@@ -69,11 +69,11 @@ function many(value: unknown): unknown[] {
   if (!isObject(value) || Object.keys(value).length === 0) return [];
   const [onlyValue] = Object.values(value);
   const count = Math.floor(1_000_000 / (JSON.stringify(onlyValue).length + 10));
-  if (Array.isArray(value))
-    return [
-      Array.from({ length: count }, () => onlyValue),
-      Array.from({ length: count }, (_, index) => (typeof onlyValue === 'string' && onlyValue.length < 36 ? `${index}` : onlyValue)),
-    ];
+  if (Array.isArray(value)) {
+    const sameValues = Array.from({ length: count }, () => onlyValue);
+    const isWord = typeof onlyValue === 'string' && onlyValue.length < 36;
+    return isWord ? [sameValues, Array.from({ length: count }, (_, index) => `${index}`)] : [sameValues];
+  }
   return [Object.fromEntries(Array.from({ length: Math.min(count, 20_000) }, (_, index) => [`k${index}`, onlyValue]))];
 }
 

@@ -1,5 +1,6 @@
 /** Every operation of the contract that can have an idempotency key, and requests that can be repeated. */
 import { type OperationId, operation } from '../../../src/interface/operations.ts';
+import { usesPostgres } from '../../support/postgres.ts';
 import { type OwnedIds, pathOf, plainOperations, requestFor } from './everything.ts';
 import type { Answer, Api } from './service.ts';
 
@@ -28,6 +29,7 @@ export const refusedInOrder: Partial<Record<OperationId, string>> = {
   promoteRevision: 'builder_run_active',
   startNativeOAuth: 'oauth_provider_not_found',
   updateBackupHold: 'backup_hold_not_found',
+  ...(usesPostgres ? { createBackupHold: 'backup_not_supported' } : {}),
 };
 
 /** A request that can be sent again as the very same bytes. */

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../src/service/errors.ts';
-import type { Outcome, RunHost, Runtime } from '../../../src/service/runtimes/runtime.ts';
+import type { Outcome, RunHost } from '../../../src/service/runtimes/run-host.ts';
+import type { Runtime } from '../../../src/service/runtimes/runtime.ts';
 
 export type Behaviour = (host: RunHost) => Promise<Outcome>;
 

@@ -22,7 +22,16 @@ export async function startApi({ behaviours = {}, ...options }: TestOptions = {}
   if (options.dataDirectory === undefined) await putEmptyDatabase(dataDirectory);
   const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })];
   const database = await databaseOptions(dataDirectory);
-  const service = await startService({ exec: 'off', runtimes, ...database, ...options, ...reachingTests(options), dataDirectory });
+  const shared = options.database && { database: { ownerToken: true, ...options.database } };
+  const service = await startService({
+    exec: 'off',
+    runtimes,
+    ...database,
+    ...options,
+    ...shared,
+    ...reachingTests(options),
+    dataDirectory,
+  });
   afterTest(() => service.close());
   return new Api(service, dataDirectory);
 }
@@ -166,11 +175,11 @@ export class Api {
 
   /** The run once it has one of the statuses; every test has a time limit that bounds this. */
   async until(runId: string, ...statuses: RunStatus[]): Promise<Run> {
-    for (;;) {
+    for (let requests = 1; ; requests++) {
       const { run } = await this.ok('getRun', { params: { run_id: runId } });
       if (statuses.includes(run.status)) return run;
-      // The service runs in this process: requests without a pause would delay what they wait for.
-      await pause(3);
+      // The service runs in this process: requests without a pause would delay what they wait for. Their number is limited, too.
+      await pause(Math.min(3 * requests, 50));
     }
   }
 

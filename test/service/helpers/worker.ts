@@ -9,14 +9,17 @@ import { ManualClock } from './clock.ts';
 
 export type Run = Job<undefined>['run'];
 
-/** The worker is closed after the test, within a second even if its handlers do not end. */
-export async function workshop() {
+/**
+ * The worker is closed after the test, within a second even if its handlers do not end.
+ * @param lease milliseconds for which it holds a job
+ */
+export async function workshop({ lease = 15_000 } = {}) {
   const folder = await temporaryDirectory();
   await putEmptyDatabase(folder);
   const store = await openDatabase(folder);
   const clock = new ManualClock();
   const logEntries: string[] = [];
-  const worker = new Worker({ store, clock, owner: 'me', lease: 15_000, log: (_, message) => logEntries.push(message) });
+  const worker = new Worker({ store, clock, owner: 'me', lease, log: (_, message) => logEntries.push(message) });
   afterTest(async () => {
     await worker.close(1_000);
     await store.destroy();

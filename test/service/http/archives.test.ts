@@ -1,16 +1,19 @@
 /** Many files of a sandbox in one request. */
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { archiveLimit } from '../../../src/service/http/body.ts';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { sumOf, tarFile, tarOf, untar } from '../../support/tar.ts';
 import { extendedHeader, paxRecord, tarEnd, tarHeader } from '../../support/tar-bytes.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
+import { ManualClock } from '../helpers/clock.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
 import { codeOf } from '../helpers/everything.ts';
 import type { Behaviour } from '../helpers/runtime.ts';
-import { type Answer, type Api, startApi } from '../helpers/service.ts';
+import { type Answer, type Api, startApi, type TestOptions } from '../helpers/service.ts';
 
 const behaviours: Record<string, Behaviour> = {
   write: async (host) => {
@@ -24,29 +27,62 @@ const behaviours: Record<string, Behaviour> = {
       await host.sandbox.write(name, Buffer.from(content));
     return { status: 'completed' };
   },
+  // The message is where a link leads.
+  link: async (host) => {
+    const target = host.userMessages.at(-1);
+    if (target !== undefined) await symlink(target, path.join(host.sandbox.directory, 'out'));
+    return { status: 'completed' };
+  },
 };
 
-/** A service with a sandbox, which is still empty, and its folder on the disk. */
-async function staged(): Promise<{ api: Api; id: string; folder: string; push: (body: Buffer, type?: string) => Promise<Answer> }> {
-  const api = await startApi();
-  const { sandbox_id: id } = await api.ok('createSandbox');
+interface Staged {
+  api: Api;
+  id: string;
+  /** On the disk. With Postgres, uploads are in the database until a run uses them. */
+  folder: string;
+  push: (body: Buffer, type?: string) => Promise<Answer>;
+  /** The files as the service returns them: their text by path. */
+  files: () => Promise<Record<string, string>>;
+}
+
+/** A service with the sandbox of a run, which contains nothing but a link if its target is specified. */
+async function staged(target?: string): Promise<Staged> {
+  const api = await startApi({ behaviours });
+  const { sandbox_id, id: runId } = await api.run('link', target);
+  const id = sandbox_id as string;
+  await api.until(runId, 'completed');
   const home = path.join(api.dataDirectory, 'sandboxes', id);
   await mkdir(path.join(home, 'workspace'), { recursive: true });
   const push = (body: Buffer, type = 'application/x-tar') =>
     api.send('POST', `/v2/sandboxes/${id}/files/archive`, { headers: { 'content-type': type }, body });
-  return { api, id, folder: path.join(home, 'workspace'), push };
+  const files = async () => {
+    const [, ...found] = (await downloadOf(api, runId)).files;
+    return Object.fromEntries(found.map(({ path: name, text }) => [path.posix.relative('/workspace', name), text]));
+  };
+  return { api, id, folder: path.join(home, 'workspace'), push, files };
 }
 
-const filesBelow = async (folder: string): Promise<string[]> =>
-  (await readdir(folder, { recursive: true, withFileTypes: true }))
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
-    .sort();
+interface Download {
+  status: number;
+  type: string;
+  bytes: Buffer;
+  files: { path: string; text: string; isIntact: boolean }[];
+}
+
+async function downloadOf(api: Api, runId: string, query = ''): Promise<Download> {
+  const answer = await request(`${api.service.url}/v2/runs/${runId}/sandbox/files/archive${query}`, {
+    headers: { authorization: `Bearer ${api.service.token}` },
+  });
+  const bytes = Buffer.from(await answer.body.arrayBuffer());
+  const files = answer.statusCode === 200 ? await untar(bytes) : [];
+  return { status: answer.statusCode, type: String(answer.headers['content-type']), bytes, files };
+}
+
 const stagingOf = (folder: string): Promise<string[]> => readdir(path.join(folder, '../staging')).catch(() => []);
 
 describe('an archive that is uploaded', () => {
   it('becomes files, in place of earlier ones', async () => {
-    const { api, id, folder, push } = await staged();
+    const { api, id, folder, push, files } = await staged();
     await push(tarOf({ 'a.txt': 'old' }));
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`many/f${index % 3}/${index}.txt`, `content ${index}`]));
     const large = Buffer.alloc(700_000, 'large');
@@ -55,10 +91,7 @@ describe('an archive that is uploaded', () => {
       201,
       { files: 124, size_bytes: 4 + 700_000 + Object.values(many).reduce((sum, text) => sum + text.length, 0) },
     ]);
-    expect(await filesBelow(folder)).toEqual(['a.txt', 'b/c.txt', 'b/large', 'd.txt', ...Object.keys(many)].sort());
-    for (const [name, text] of Object.entries({ 'a.txt': 'new', ...many }))
-      expect(await readFile(path.join(folder, name), 'utf8')).toBe(text);
-    expect(large.equals(await readFile(path.join(folder, 'b/large')))).toBe(true);
+    expect(await files()).toEqual({ 'a.txt': 'new', 'b/c.txt': 'c', 'b/large': large.toString(), 'd.txt': '', ...many });
     expect(await stagingOf(folder)).toEqual([]);
     expect((await api.ok('listSandboxFiles', { params: { sandbox_id: id }, query: { path: 'b' } })).files).toMatchObject([
       { path: '/workspace/b/c.txt' },
@@ -67,11 +100,11 @@ describe('an archive that is uploaded', () => {
   });
 
   it('may be empty, and may lack checksums', async () => {
-    const { folder, push } = await staged();
+    const { files, push } = await staged();
     expect((await push(tarEnd())).body).toEqual({ files: 0, size_bytes: 0 });
     const head = tarHeader({ name: 'a', type: 'file', size: 0, mode: 0o600, modifiedAt: 0 });
     expect((await push(Buffer.concat([head, tarEnd()]))).status).toBe(201);
-    expect(await filesBelow(folder)).toEqual(['a']);
+    expect(await files()).toEqual({ a: '' });
   });
 
   const link = tarHeader({ name: 'link', type: 'link', size: 0, mode: 0o777, modifiedAt: 0, target: '/etc/passwd' });
@@ -118,24 +151,23 @@ describe('an archive that is uploaded', () => {
     ['that is not an archive', Buffer.from('{}'), 400, 'invalid_archive'],
     ['that is empty', Buffer.alloc(0), 400, 'invalid_archive'],
   ] as const)('%s is refused, and none of its files is written', async (_, body, status, error) => {
-    const { folder, push } = await staged();
     const outside = await temporaryDirectory();
+    const { folder, push, files } = await staged(outside);
     await push(tarOf({ old: 'old', 'folder/old': 'old' }));
-    await symlink(outside, path.join(folder, 'out'));
     const answer = await push(body);
     expect(codeOf(answer)).toEqual([status, error]);
-    expect(await filesBelow(folder)).toEqual(['folder/old', 'old', 'out']);
+    expect(await files()).toEqual({ 'folder/old': 'old', old: 'old' });
     expect([await readdir(outside), await stagingOf(folder)]).toEqual([[], []]);
   });
 
   it('with too many files is refused', async () => {
-    const { folder, push } = await staged();
+    const { files, push } = await staged();
     const bytes = Buffer.concat([
       ...Array.from({ length: 10_001 }, (_, index) => tarHeader({ name: `f${index}`, type: 'file', size: 0, mode: 0o600, modifiedAt: 0 })),
       tarEnd(),
     ]);
     expect(codeOf(await push(bytes))).toEqual([400, 'invalid_archive']);
-    expect(await filesBelow(folder)).toEqual([]);
+    expect(await files()).toEqual({});
   });
 
   it('with another media type is refused', async () => {
@@ -144,7 +176,7 @@ describe('an archive that is uploaded', () => {
       expect(codeOf(await push(tarOf({ a: 'x' }), type)), type).toEqual([400, 'invalid_request']);
   });
 
-  it('is not written through a directory that becomes a link while it is written', async () => {
+  itNeeding(needsSqlite, 'is not written through a directory that becomes a link while it is written', async () => {
     const { folder, push } = await staged();
     const outside = await temporaryDirectory();
     await push(tarOf({ 'd/old': 'old' }));
@@ -157,7 +189,7 @@ describe('an archive that is uploaded', () => {
     expect([await readdir(outside), await stagingOf(folder)]).toEqual([[], []]);
   });
 
-  it('is not written to a directory that is created as a link at the last moment', async () => {
+  itNeeding(needsSqlite, 'is not written to a directory that is created as a link at the last moment', async () => {
     const { folder, push } = await staged();
     const outside = await temporaryDirectory();
     onDiskCall('before', 'mkdir', path.join(folder, 'new'), () => symlink(outside, path.join(folder, 'new')));
@@ -165,50 +197,38 @@ describe('an archive that is uploaded', () => {
     expect([await readdir(outside), await stagingOf(folder)]).toEqual([[], []]);
   });
 
-  it('reports a full disk, and leaves nothing behind', async () => {
-    const { folder, push } = await staged();
+  itNeeding(needsSqlite, 'reports a full disk, and leaves nothing behind', async () => {
+    const { folder, push, files } = await staged();
     onDiskCall('before', 'lstat', path.join(folder, 'b'), () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' })));
     expect(codeOf(await push(tarOf({ a: 'x', 'b/c': 'y' })))).toEqual([503, 'disk_full']);
-    expect([await filesBelow(folder), await stagingOf(folder)]).toEqual([[], []]);
+    expect([await files(), await stagingOf(folder)]).toEqual([{}, []]);
   });
 
   it('is written once for a key, even if the files change afterwards', async () => {
-    const { folder, api, id } = await staged();
+    const { api, id, push, files } = await staged();
     const send = (body: Buffer) =>
       api.send('POST', `/v2/sandboxes/${id}/files/archive`, {
         headers: { 'content-type': 'application/x-tar', 'idempotency-key': 'k' },
         body,
       });
     const first = await send(tarOf({ a: 'x' }));
-    await writeFile(path.join(folder, 'a'), 'changed by the run');
+    await push(tarOf({ a: 'changed later' }));
     const second = await send(tarOf({ a: 'x' }));
     expect([second.status, second.text, second.headers['idempotency-replayed']]).toEqual([201, first.text, 'true']);
-    expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('changed by the run');
+    expect(await files()).toEqual({ a: 'changed later' });
     expect(codeOf(await send(tarOf({ a: 'y' })))).toEqual([400, 'idempotency_key_reused']);
   });
 });
 
 describe('an archive that is downloaded', () => {
-  interface Download {
-    status: number;
-    type: string;
-    bytes: Buffer;
-    files: { path: string; text: string; isIntact: boolean }[];
-  }
-
   /** A run that has written files, and its folder on the disk. */
-  async function finished(): Promise<{ api: Api; folder: string; runId: string; download: (query?: string) => Promise<Download> }> {
-    const api = await startApi({ behaviours });
+  async function finished(
+    options: TestOptions = {},
+  ): Promise<{ api: Api; folder: string; runId: string; download: (query?: string) => Promise<Download> }> {
+    const api = await startApi({ behaviours, ...options });
     const { id: runId, sandbox_id } = await api.run('write');
     await api.until(runId, 'completed');
-    const download = async (query = ''): Promise<Download> => {
-      const answer = await request(`${api.service.url}/v2/runs/${runId}/sandbox/files/archive${query}`, {
-        headers: { authorization: `Bearer ${api.service.token}` },
-      });
-      const bytes = Buffer.from(await answer.body.arrayBuffer());
-      const files = answer.statusCode === 200 ? await untar(bytes) : [];
-      return { status: answer.statusCode, type: String(answer.headers['content-type']), bytes, files };
-    };
+    const download = (query?: string) => downloadOf(api, runId, query);
     return { api, runId, download, folder: path.join(api.dataDirectory, 'sandboxes', sandbox_id as string, 'workspace') };
   }
   const pathsOf = ({ files }: Download): string[] => files.slice(1).map((file) => file.path);
@@ -319,7 +339,8 @@ describe('an archive that is downloaded', () => {
   });
 
   it('is refused for a path that does not exist or leads out, and for a sandbox that was removed', async () => {
-    const { api, runId, download } = await finished();
+    const clock = new ManualClock();
+    const { api, runId, download } = await finished({ clock, sandboxRetention: 60_000 });
     const refusal = async (query: string) => {
       const { status, bytes } = await download(query);
       return [status, (JSON.parse(bytes.toString()) as { error: string }).error];
@@ -327,8 +348,8 @@ describe('an archive that is downloaded', () => {
     expect(await refusal('?path=gone')).toEqual([404, 'file_not_found']);
     expect(await refusal('?path=../x')).toEqual([400, 'invalid_path']);
     expect(await refusal('?path=/etc')).toEqual([400, 'invalid_path']);
-    const { run } = await api.ok('getRun', { params: { run_id: runId } });
-    await rm(path.join(api.dataDirectory, 'sandboxes', run.sandbox_id as string), { recursive: true });
+    clock.advance(60_000);
+    while ((await api.ok('listRunSandboxFiles', { params: { run_id: runId } })).data.sandboxStatus !== 'not_found') clock.advance(5_000);
     expect(await refusal('')).toEqual([404, 'sandbox_not_found']);
   });
 

@@ -55,7 +55,7 @@ async function sendMessage(api: Api, artifactId: string, message: string): Promi
 
 async function html(api: Api, artifactId: string): Promise<string> {
   const answer = await api.call('renderArtifact', { params: { artifactId } });
-  expect(answer.status).toBe(200);
+  expect([answer.status, Number(answer.headers['content-length'])]).toEqual([200, Buffer.byteLength(answer.text)]);
   return answer.text;
 }
 

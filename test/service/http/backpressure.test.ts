@@ -4,6 +4,8 @@ import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { fileHandles } from '../helpers/disk.ts';
 import { type Api, startApi } from '../helpers/service.ts';
@@ -51,7 +53,7 @@ async function uploadUrl(api: Api): Promise<{ url: string; sandboxId: string }> 
   return { url: upload_url, sandboxId: sandbox_id };
 }
 
-it('an upload is read from the connection as fast as the disk accepts it', async () => {
+itNeeding(needsSqlite, 'an upload is read from the connection as fast as the disk accepts it', async () => {
   const api = await startApi();
   const { url } = await uploadUrl(api);
   const lead = await slowestDisk(requestTo('/uploads/'));
@@ -76,7 +78,7 @@ it('a form is read from the connection as fast as the disk accepts it', async ()
   expect(lead()).toBeLessThan(mebibyte);
 });
 
-it('an upload that the disk rejects gets a response, and leaves nothing behind', async () => {
+itNeeding(needsSqlite, 'an upload that the disk rejects gets a response, and leaves nothing behind', async () => {
   const messages: string[] = [];
   const api = await startApi({ log: ({ message }) => messages.push(message) });
   const { url, sandboxId } = await uploadUrl(api);

@@ -1,6 +1,6 @@
 /** Connections over HTTP: managing them, their secrets, and real MCP servers with both generations of the protocol. */
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -9,10 +9,13 @@ import { describe, expect, it } from 'vitest';
 import type { Body } from '../../../src/interface/types.ts';
 import { AuthorizationServer } from '../../support/authorization-server.ts';
 import { McpServer } from '../../support/mcp-server.ts';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import type { Api } from '../helpers/service.ts';
+import { storedText } from '../helpers/stored.ts';
 import { failure, receiver } from '../helpers/webhooks.ts';
 
 const api = covers('connections');
@@ -42,12 +45,6 @@ const fields = (overrides: Partial<Body<'createConnection'>> = {}): Body<'create
 const connect = async (service: Api, overrides: Partial<Body<'createConnection'>> = {}) =>
   (await service.ok('createConnection', { body: fields(overrides) })).id;
 const inputOf = (id: string) => ({ params: { connection_id: id } });
-
-/** Every byte that the service stores, as text. */
-async function storedText(service: Api): Promise<string> {
-  const names = (await readdir(service.dataDirectory)).filter((name) => name.startsWith('aops.db'));
-  return (await Promise.all(names.map((name) => readFile(join(service.dataDirectory, name), 'latin1')))).join('');
-}
 
 describe('connections', () => {
   it('are created, listed, changed, and deleted', async () => {
@@ -172,7 +169,7 @@ describe('secret headers', () => {
     expect(await service.ok('listConnectionTools', inputOf(id))).toMatchObject({ success: true });
     const texts = [creation.text, (await service.call('getConnection', inputOf(id))).text, (await service.call('listConnections')).text];
     expect(texts.join('')).not.toContain(secret);
-    const storedState = await storedText(service);
+    const storedState = await storedText(service.dataDirectory);
     expect(storedState).toContain('tickets');
     expect(storedState).not.toContain(secret);
     expect(storedState).not.toContain(Buffer.from(secret).toString('base64url'));
@@ -219,7 +216,7 @@ describe('secret headers', () => {
     await service.ok('updateConnection', { ...inputOf(id), body: { server_url: first.url, headers: null } });
   });
 
-  it('that can no longer be read break the connection until they are entered again', async () => {
+  itNeeding(needsSqlite, 'that can no longer be read break the connection until they are entered again', async () => {
     const service = await api();
     const server = await mcpServer();
     const id = await connect(service, { server_url: server.url, headers: { secret: { 'X-Api-Key': secret } } });
@@ -451,7 +448,7 @@ describe('authorization', () => {
     issuer.tokens.clear();
     expect((await tools()).success).toBe(true);
     expect(issuer.forms).toHaveLength(3);
-    const storedState = await storedText(service);
+    const storedState = await storedText(service.dataDirectory);
     for (const token of issuer.tokens) expect(storedState).not.toContain(token);
     expect(storedState).not.toContain(issuer.forms[2]?.refresh_token);
     expect((await service.call('getConnection', inputOf(id))).text).not.toMatch(/at-|rt-/);

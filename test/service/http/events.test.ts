@@ -3,7 +3,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { needsSqlite } from '../../support/postgres.ts';
 import { runPromptly } from '../../support/promptly.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
@@ -67,7 +69,7 @@ describe('the events of a run', () => {
     expect(JSON.parse(events.at(-1)?.data ?? '')).toEqual({ run: endedRun });
   });
 
-  it('continue exactly after any of them, even after the service was killed', async () => {
+  itNeeding(needsSqlite, 'continue exactly after any of them, even after the service was killed', async () => {
     const api = await service({ behaviours: { asks: askBehaviour } });
     const run = await api.run('asks', 'Go');
     await api.until(run.id, 'waiting');
@@ -199,7 +201,7 @@ describe('the events of a team', () => {
     expect(runOf(await reader.next())).toEqual(['human_request.resolved', second.id, 'withdrawn']);
   });
 
-  it('continue exactly after any of them, even after the service was killed', async () => {
+  itNeeding(needsSqlite, 'continue exactly after any of them, even after the service was killed', async () => {
     const api = await service({ behaviours: { asks: askBehaviour } });
     const runs: string[] = [];
     const begin = async () => {

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { operation } from '../../../src/interface/operations.ts';
+import { eventually } from '../../support/eventually.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import {
   codeOf,
@@ -17,7 +18,13 @@ import {
   strangeIds,
 } from '../helpers/everything.ts';
 import { keyed, keyedInOrder, type Other, refusedInOrder, retired, sendable } from '../helpers/keyed.ts';
-import type { Answer } from '../helpers/service.ts';
+import type { Answer, Api } from '../helpers/service.ts';
+
+const untilGenerated = (api: Api, artifactId: string) =>
+  eventually('the generation has ended', async () => {
+    const { artifact } = await api.ok('getArtifact', { params: { artifactId } });
+    return artifact.status !== 'pending' && artifact.status !== 'running';
+  });
 
 describe('a key', () => {
   it('lets every change execute once, even if it is sent several times simultaneously, and is rejected for any other request', async () => {
@@ -27,6 +34,8 @@ describe('a key', () => {
     const refusals: typeof refusedInOrder = {};
     for (const id of keyedInOrder.filter((candidate) => !retired.includes(candidate))) {
       const key = `key-of-${id}`;
+      // A change before it has started a generation, which takes some time on Postgres.
+      if (id === 'restoreArtifactRevision') await untilGenerated(api, ownedIds.artifactId as string);
       const send = await sendable(api, id, ownedIds);
       const parallelAnswers = await Promise.all([send(key), send(key), send(key)]);
       const executions = parallelAnswers.filter(

@@ -7,6 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { type OperationId, operation, operationIds } from '../../../src/interface/operations.ts';
 import { schemasOf } from '../../../src/interface/schemas.ts';
 import { jsonLimit } from '../../../src/service/http/body.ts';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import {
   codeOf,
@@ -62,7 +64,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('by a broken service reveals nothing, is logged, and is not stored under a key', async () => {
+  itNeeding(needsSqlite, 'by a broken service reveals nothing, is logged, and is not stored under a key', async () => {
     const intact = await fillable();
     const ownedIds = await filledTeam(intact);
     await intact.service.close();

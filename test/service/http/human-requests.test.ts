@@ -1,6 +1,6 @@
 /** The human requests of a run remain readable with their answers, and with the credential that gave each of them. */
 import { expect, it } from 'vitest';
-import type { Outcome, RunHost } from '../../../src/service/runtimes/runtime.ts';
+import type { Outcome, RunHost } from '../../../src/service/runtimes/run-host.ts';
 import { config, startApi } from '../helpers/service.ts';
 
 const questions = [{ question: 'Which month?', options: [{ label: 'March' }, { label: 'April' }] }];

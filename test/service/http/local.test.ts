@@ -1,13 +1,14 @@
 /** Teams, tokens, and OAuth clients of the local service. */
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { operationGroups } from '../../../src/interface/operations.ts';
 import { eventually } from '../../support/eventually.ts';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import type { Answer } from '../helpers/service.ts';
+import { storedText } from '../helpers/stored.ts';
 
 const service = covers('local');
 const failure = (answer: Answer) => [answer.status, (answer.body as { error?: string }).error];
@@ -44,7 +45,7 @@ describe('codes of the team page', () => {
 });
 
 describe('holds for a backup', () => {
-  it('exist one at a time, and are extended until they are ended', async () => {
+  itNeeding(needsSqlite, 'exist one at a time, and are extended until they are ended', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const { hold } = await api.ok('createBackupHold');
@@ -67,7 +68,7 @@ describe('holds for a backup', () => {
     expect((await api.call('createBackupHold')).status).toBe(201);
   });
 
-  it('end if they are not extended', async () => {
+  itNeeding(needsSqlite, 'end if they are not extended', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const { hold } = await api.ok('createBackupHold');
@@ -218,9 +219,6 @@ it('have secrets that are not in the data directory in clear text, except in res
   const { secret: token } = await api.ok('createLocalToken', { body: { name: 'a' } });
   const { secret } = await api.ok('createLocalClient', { body: { name: 'b' } });
   await api.service.close();
-  for (const name of await readdir(api.dataDirectory)) {
-    if (!name.startsWith('aops.db')) continue;
-    const bytes = await readFile(join(api.dataDirectory, name), 'latin1');
-    for (const text of [token, secret, api.service.token]) expect(bytes.includes(text), name).toBe(false);
-  }
+  const stored = await storedText(api.dataDirectory);
+  for (const text of [token, secret, api.service.token]) expect(stored.includes(text)).toBe(false);
 });

@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import Database from 'libsql';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../src/service/service.ts';
@@ -8,6 +6,7 @@ import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import type { Behaviour } from '../helpers/runtime.ts';
 import type { Api } from '../helpers/service.ts';
+import { alterStored } from '../helpers/stored.ts';
 
 const startApi = covers('mcp');
 const acceptHeader = 'application/json, text/event-stream';
@@ -120,11 +119,7 @@ const questionBehaviour: Behaviour = async () => ({
 });
 
 /** Changes the data of a service without its knowledge. */
-function alter(api: Api, sql: string): void {
-  const database = new Database(join(api.dataDirectory, 'aops.db'));
-  database.exec(sql);
-  database.close();
-}
+const alter = (api: Api, statements: string): Promise<void> => alterStored(api.dataDirectory, statements);
 
 /** Observes the pauses of `wait_for_run`: the first pause of a call takes 50 ms. */
 class WatchedClock extends ManualClock {
@@ -516,7 +511,7 @@ describe('under an Idempotency-Key', () => {
     /** Starts the service again, with different questions in its data. */
     const startedWith = async (before: Api, questions: string): Promise<Api> => {
       await before.service.close();
-      alter(before, `update human_requests set questions = '${questions}'`);
+      await alter(before, `update human_requests set questions = '${questions}'`);
       return startApi({ ...options, dataDirectory: before.dataDirectory });
     };
     const api = await startedWith(first, '{');

@@ -1,7 +1,8 @@
 /** Forms with files: read piece by piece, wherever the pieces are cut. */
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, readdir, readFile } from 'node:fs/promises';
+import { type FileHandle, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { request } from 'undici';
 import { describe, expect, it, vi } from 'vitest';
 import { MultipartReader, type PartContent, type PartHead } from '../../../src/service/http/multipart.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -170,12 +171,21 @@ describe('an upload as a form', () => {
     }
     return api.call('uploadSandboxFile', { params: { sandbox_id: sandboxId }, body: form, headers });
   };
+  /** The content of a file in the sandbox of a run. */
+  const bytesOf = async (api: Api, run_id: string, name: string): Promise<Buffer> => {
+    const { data } = await api.ok('getRunSandboxFileContent', { params: { run_id }, query: { path: name } });
+    // Short texts are in the response itself.
+    if (data.download_url == null) return Buffer.from(data.content ?? '');
+    return Buffer.from(await (await request(data.download_url)).body.arrayBuffer());
+  };
   const errorOf = ({ status, body }: { status: number; body: unknown }) => [status, (body as { error: string }).error];
 
   it('stores files of any size completely, and leaves nothing else behind', async () => {
     const api = await startApi();
     const { sandbox_id } = await api.ok('createSandbox');
-    const folder = path.join(api.dataDirectory, 'sandboxes');
+    const { run } = await api.ok('startRun', { body: { agent_id: await api.agent(), sandbox_id } });
+    await api.until(run.id, 'completed');
+    const otherFolders = async () => (await readdir(path.join(api.dataDirectory, 'sandboxes'))).filter((name) => name !== sandbox_id);
     for (const size of [0, 1, 65_536, 256 * 1024, 256 * 1024 + 1, 10 * 1024 * 1024]) {
       const bytes = randomBytes(size);
       const answer = await upload(api, sandbox_id, [
@@ -183,8 +193,8 @@ describe('an upload as a form', () => {
         ['path', 'a.bin'],
       ]);
       expect([answer.status, answer.body]).toEqual([201, { path: '/workspace/a.bin', size_bytes: size }]);
-      expect((await readFile(path.join(folder, sandbox_id, 'workspace/a.bin'))).equals(bytes)).toBe(true);
-      expect(await readdir(folder)).toEqual([sandbox_id]);
+      expect((await bytesOf(api, run.id, 'a.bin')).equals(bytes)).toBe(true);
+      expect(await otherFolders()).toEqual([]);
     }
     const largeAnswer = await upload(api, sandbox_id, [
       ['path', 'new/b.bin'],
@@ -198,7 +208,7 @@ describe('an upload as a form', () => {
     expect(errorOf(largerAnswer)).toEqual([413, 'body_too_large']);
     const { files } = await api.ok('listSandboxFiles', { params: { sandbox_id } });
     expect(files.map(({ name }) => name)).toEqual(['a.bin']);
-    expect(await readdir(folder)).toEqual([sandbox_id]);
+    expect(await otherFolders()).toEqual([]);
   });
 
   it('is the same request only with the same bytes, even if it was rejected', async () => {

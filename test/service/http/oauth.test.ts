@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { scopes as allScopes, type Scope } from '../../../src/interface/scopes.ts';
 import type { LogEntry } from '../../../src/service/log.ts';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { serviceCommits } from '../helpers/disk.ts';
 import { type Answer, type Api, startApi, type TestOptions } from '../helpers/service.ts';
@@ -240,7 +242,7 @@ describe('a request is refused', () => {
     expect([await postLarge(), await postLarge(), await postLarge()]).toEqual([413, 413, 429]);
   });
 
-  it('with an error of the service if the token cannot be stored, which is logged', async () => {
+  itNeeding(needsSqlite, 'with an error of the service if the token cannot be stored, which is logged', async () => {
     const commits = serviceCommits();
     const log: LogEntry[] = [];
     const { api, client } = await withClient(undefined, { log: (entry) => log.push(entry) });

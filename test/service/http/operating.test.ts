@@ -19,7 +19,7 @@ describe('/healthz and /readyz', () => {
       body: { status: 'ok', instance_id: api.service.instanceId },
     });
     const ready = await api.send('GET', '/readyz', { anonymous: true });
-    expect(ready).toMatchObject({ status: 200, body: { status: 'ready', checks: { store: 'ok', worker: 'ok' } } });
+    expect(ready).toMatchObject({ status: 200, body: { status: 'ready', checks: { store: 'ok', files: 'ok', worker: 'ok' } } });
     expect(ready.headers['cache-control']).toBe('no-store');
     expect((await api.send('POST', '/readyz', { anonymous: true })).status).toBe(405);
   });

@@ -6,12 +6,14 @@ import { describe, expect, it } from 'vitest';
 import type { EvaluationSummary, Rubric } from '../../../src/interface/types.ts';
 import type { RubricResult } from '../../../src/service/evaluation/evaluate.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
-import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import { type Behaviour, Gate, testRuntime } from '../helpers/runtime.ts';
 import { type Api, config, type TestOptions } from '../helpers/service.ts';
+import { inStore } from '../helpers/stored.ts';
 
 const startApi = covers('rubrics');
 const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];
@@ -314,7 +316,8 @@ describe('an evaluation', () => {
     expect(await untilEvaluated(api, run.id)).toMatchObject({ status: 'ready', passed: 5, total: 5 });
   });
 
-  it('is repeated after a restart if the service ended in the middle of it', async () => {
+  // Other nodes take over the jobs of a service with Postgres.
+  itNeeding(needsSqlite, 'is repeated after a restart if the service ended in the middle of it', async () => {
     const dataDirectory = await temporaryDirectory();
     const api = await service({ dataDirectory });
     const agentId = await api.agent();
@@ -324,14 +327,14 @@ describe('an evaluation', () => {
     await untilEvaluated(api, run);
     await api.service.close();
     // The state that a process leaves when it is killed before the result is written.
-    const db = await openDatabase(dataDirectory);
-    await db.updateTable('evaluations').set({ status: 'in_progress', passed: 0, total: 0 }).execute();
-    await db.updateTable('jobs').set({ status: 'running', owner: 'dead' }).where('kind', '=', 'evaluate').execute();
-    await db.destroy();
+    await inStore(dataDirectory, async (db) => {
+      await db.updateTable('evaluations').set({ status: 'in_progress', passed: 0, total: 0 }).execute();
+      await db.updateTable('jobs').set({ status: 'running', owner: 'dead' }).where('kind', '=', 'evaluate').execute();
+    });
     expect(await untilEvaluated(await service({ dataDirectory }), run)).toMatchObject({ status: 'ready', passed: 4 });
   });
 
-  it('does not guess about files that are gone', async () => {
+  itNeeding(needsSqlite, 'does not guess about files that are gone', async () => {
     const api = await service({
       behaviours: {
         gone: async (host) => {

@@ -6,23 +6,23 @@ import { operationAccess, scopes } from '../../../src/interface/scopes.ts';
 import { secretHash } from '../../../src/service/secret-hash.ts';
 import { insertCredential, insertToken } from '../../../src/service/store/access/credentials.ts';
 import { insertTeam } from '../../../src/service/store/access/teams.ts';
-import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { type Answer, type Api, startApi } from '../helpers/service.ts';
+import { inStore } from '../helpers/stored.ts';
 
 /** A service with a token for each of these scopes. */
 async function withTokens(limits: readonly (string | null)[]): Promise<{ api: Api; teamId: string }> {
   const dataDirectory = await temporaryDirectory();
-  const db = await openDatabase(dataDirectory);
   const teamId = randomUUID();
   const created_at = new Date().toISOString();
-  await insertTeam(db, { id: teamId, name: 'T', created_at });
-  for (const scopes of limits) {
-    const id = randomUUID();
-    await insertCredential(db, { id, team_id: teamId, kind: 'api_key', name: 'key', created_at, scopes });
-    await insertToken(db, { hash: secretHash(`token:${scopes}`), credential_id: id, created_at });
-  }
-  await db.destroy();
+  await inStore(dataDirectory, async (db) => {
+    await insertTeam(db, { id: teamId, name: 'T', created_at });
+    for (const scopes of limits) {
+      const id = randomUUID();
+      await insertCredential(db, { id, team_id: teamId, kind: 'api_key', name: 'key', created_at, scopes });
+      await insertToken(db, { hash: secretHash(`token:${scopes}`), credential_id: id, created_at });
+    }
+  });
   return { api: await startApi({ dataDirectory }), teamId };
 }
 

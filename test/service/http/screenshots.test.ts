@@ -1,6 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { type Behaviour, Gate } from '../helpers/runtime.ts';
 import { type Api, startApi } from '../helpers/service.ts';
@@ -148,7 +150,7 @@ describe('a signed URL of a picture', () => {
     expect((await api.send('GET', renewedUrl, { anonymous: true })).status).toBe(200);
   });
 
-  it('is answered with 404 if the picture is no longer on disk', async () => {
+  itNeeding(needsSqlite, 'is answered with 404 if the picture is no longer on disk', async () => {
     const api = await startApi({ behaviours: { three } });
     const { id, timeline } = await completeRun(api);
     await rm(join(api.dataDirectory, 'files', id), { recursive: true });

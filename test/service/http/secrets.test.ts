@@ -2,10 +2,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
-import { afterTest } from '../../support/temporary.ts';
 import { covers } from '../helpers/coverage.ts';
 import type { Api } from '../helpers/service.ts';
+import { storedRows } from '../helpers/stored.ts';
 
 const start = covers('secrets');
 const value = 'sk-live-0123456789abcdef';
@@ -98,8 +97,6 @@ describe('secrets of an agent', () => {
     await api.ok('deleteAgent', { params: { agent_id } });
     expect((await api.call('listAgentSecrets', { params: { agent_id } })).status).toBe(404);
     await api.service.close();
-    const store = await openDatabase(api.dataDirectory);
-    afterTest(() => store.destroy());
-    expect(await store.selectFrom('agent_secrets').select('name').execute()).toEqual([]);
+    expect(await storedRows(api.dataDirectory, 'select name from agent_secrets')).toEqual([]);
   });
 });

@@ -2,12 +2,14 @@
 import { Server } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import type { LogEntry } from '../../../src/service/service.ts';
+import { needsSqlite } from '../../support/postgres.ts';
+import { itNeeding } from '../../support/requirements.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { manyTurns, nextTurn, serviceCommits, syncsFrom } from '../helpers/disk.ts';
 import { auth, dial, raw, receiveAll, statusOf } from '../helpers/raw.ts';
 import { Gate } from '../helpers/runtime.ts';
-import { startApi } from '../helpers/service.ts';
+import { config, startApi } from '../helpers/service.ts';
 
 describe('an address where the service cannot listen', () => {
   /** Makes every attempt to listen fail as the operating system does. */
@@ -66,7 +68,7 @@ it('reads all headers, however many there are', async () => {
   expect(statusOf(answer)).toBe(200);
 });
 
-it('writes the level of a request to the log according to what it is for, and how it ended', async () => {
+itNeeding(needsSqlite, 'writes the level of a request to the log according to what it is for, and how it ended', async () => {
   const entries: LogEntry[] = [];
   const commits = serviceCommits();
   const api = await startApi({ log: (entry) => entries.push(entry), logLevel: 'debug' });
@@ -104,6 +106,33 @@ it('writes the level of a request to the log according to what it is for, and ho
   expect(entries.filter(({ message }) => message === 'a request failed')).toHaveLength(1);
 });
 
+it('writes an unexpected failure to the log as an error, with the method of the request', async () => {
+  const entries: LogEntry[] = [];
+  const validate = () => {
+    throw new Error('broken');
+  };
+  const runtime = { name: 'test', validate, countSteps: () => 0, advance: async () => ({ status: 'completed' as const }) };
+  const api = await startApi({ runtimes: [runtime], log: (entry) => entries.push(entry) });
+  await api.call('createAgent', { body: { name: 'a', build: { name: 'b', config: config('done') } } });
+  await api.call('listAgents');
+  const requests = entries.filter(({ message }) => message === 'request');
+  expect(requests.map(({ level, fields }) => [level, fields?.method, fields?.status])).toEqual([
+    ['error', 'POST', 500],
+    ['info', 'GET', 200],
+  ]);
+});
+
+it('reports the length of short and of long texts', async () => {
+  const api = await startApi();
+  const lengths: number[] = [];
+  for (const path of ['/healthz', '/v2/openapi.json']) {
+    const { headers, text } = await api.send('GET', path);
+    expect(Number(headers['content-length'])).toBe(Buffer.byteLength(text));
+    lengths.push(text.length);
+  }
+  expect(lengths).toEqual([expect.any(Number), expect.toSatisfy((length: number) => length > 64 * 1_024)]);
+});
+
 it('counts requests that are not HTTP, and those of no route', async () => {
   const api = await startApi();
   await raw(api, 'nonsense\r\n\r\n');
@@ -130,7 +159,7 @@ it('measures an event stream only until it begins', async () => {
   expect(entries.find(({ fields }) => fields?.operation === 'streamTeamEvents')?.fields).toMatchObject({ ms: 0, status: 200 });
 });
 
-it('measures a request in milliseconds, from its first header to its response', async () => {
+itNeeding(needsSqlite, 'measures a request in milliseconds, from its first header to its response', async () => {
   const clock = new ManualClock();
   const entries: LogEntry[] = [];
   const api = await startApi({ clock, log: (entry) => entries.push(entry), logLevel: 'info' });
@@ -146,7 +175,7 @@ it('measures a request in milliseconds, from its first header to its response', 
   expect(text).toContain('aops_http_request_duration_seconds_sum{operation="createAgent"} 1.234');
 });
 
-it('logs why a request failed even if its client has left', async () => {
+itNeeding(needsSqlite, 'logs why a request failed even if its client has left', async () => {
   const entries: LogEntry[] = [];
   const api = await startApi({ log: (entry) => entries.push(entry), logLevel: 'info' });
   const goOn = new Gate();

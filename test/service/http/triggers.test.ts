@@ -3,15 +3,14 @@ import type { Clock } from '../../../src/base/clock.ts';
 import type { Body, Case, CaseTrigger, RevisionConfig } from '../../../src/interface/types.ts';
 import { dispatchCasesJob } from '../../../src/service/engine/dispatch/dispatch.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
-import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { type ClaimedJob, claimJob, nudgeJob } from '../../../src/service/store/jobs/jobs.ts';
 import { jobKinds } from '../../../src/service/store/jobs/kinds.ts';
 import { eventually } from '../../support/eventually.ts';
-import { afterTest } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import { Gate, testRuntime } from '../helpers/runtime.ts';
 import { type Api, config, type TestOptions } from '../helpers/service.ts';
+import { inStore } from '../helpers/stored.ts';
 import { deliveries, failure, receiver } from '../helpers/webhooks.ts';
 
 const service = covers('triggers');
@@ -349,20 +348,20 @@ describe('dispatching', () => {
     const dueTime = Date.parse(postponed_to as string);
     await api.service.close();
 
-    const store = await openDatabase(api.dataDirectory);
-    afterTest(() => store.destroy());
-    await nudgeJob(store, { kind: jobKinds.dispatchCases, subjectId: queue_id, dueAt: dueTime - 1 });
-    const job = await claimJob(store, jobKinds.dispatchCases, { owner: 'me', now: dueTime - 1, lease: 60_000 });
-    // Time advances with each read of the clock.
-    let time = dueTime - 1;
-    const runningClock: Clock = { now: () => time++, sleep: () => Promise.reject(new Error('nobody sleeps here')) };
-    await dispatchCasesJob.run(
-      { store, clock: runningClock, log: () => undefined, runtimes: new Map() },
-      job as ClaimedJob,
-      new AbortController().signal,
-    );
-    const { status, due_at } = await store.selectFrom('jobs').selectAll().where('subject_id', '=', queue_id).executeTakeFirstOrThrow();
-    expect([status, Number(due_at)]).toEqual(['queued', dueTime]);
+    await inStore(api.dataDirectory, async (store) => {
+      await nudgeJob(store, { kind: jobKinds.dispatchCases, subjectId: queue_id, dueAt: dueTime - 1 });
+      const job = await claimJob(store, jobKinds.dispatchCases, { owner: 'me', now: dueTime - 1, lease: 60_000 });
+      // Time advances with each read of the clock.
+      let time = dueTime - 1;
+      const runningClock: Clock = { now: () => time++, sleep: () => Promise.reject(new Error('nobody sleeps here')) };
+      await dispatchCasesJob.run(
+        { store, clock: runningClock, log: () => undefined, runtimes: new Map() },
+        job as ClaimedJob,
+        new AbortController().signal,
+      );
+      const { status, due_at } = await store.selectFrom('jobs').selectAll().where('subject_id', '=', queue_id).executeTakeFirstOrThrow();
+      expect([status, Number(due_at)]).toEqual(['queued', dueTime]);
+    });
   });
 
   it('without a limit of its own respects that of the plan, and continues while runs wait', async () => {

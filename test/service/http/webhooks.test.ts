@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Run } from '../../../src/interface/types.ts';
 import { webhookEventKinds } from '../../../src/interface/webhook-events.ts';
 import { type ReceivedDelivery, verifyWithLibrary } from '../../support/webhook-receiver.ts';
+import { ManualClock, within } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import type { Behaviour } from '../helpers/runtime.ts';
 import { config } from '../helpers/service.ts';
@@ -105,6 +106,36 @@ describe('subscriptions', () => {
     const run = await service.call('startRun', { body: { agent_id: agentId, webhook_url: 'http://10.0.0.7/' } });
     expect(failure(run)).toEqual([400, 'webhook_host_not_allowed']);
     expect((await service.ok('listRuns')).total).toBe(0);
+  });
+
+  it('that are temporary are deleted when their time is over, unless they are extended or kept', async () => {
+    const clock = new ManualClock();
+    const own = await service({ behaviours, clock });
+    const create = async (name: string) => {
+      const body = { url: `http://127.0.0.1:9/${name}`, expires_in_seconds: 600 };
+      return (await own.ok('createTeamWebhook', { body })).webhook;
+    };
+    const start = clock.now();
+    const [expired, extended, kept] = [await create('expired'), await create('extended'), await create('kept')];
+    expect(Date.parse(expired.expires_at as string)).toBe(start + 600_000);
+    const listed = async () => (await own.ok('listTeamWebhooks')).webhooks.map(({ id }) => id);
+    await clock.advance(599_000);
+    expect(await listed()).toEqual([expired.id, extended.id, kept.id]);
+    const change = (subscriptionId: string, expires_in_seconds: number | null) =>
+      own.ok('updateTeamWebhook', { params: { subscriptionId }, body: { expires_in_seconds } });
+    const end = Date.parse((await change(extended.id, 600)).webhook.expires_at as string);
+    expect((await change(kept.id, null)).webhook.expires_at).toBeNull();
+    // Other changes leave the time unchanged.
+    const other = await own.ok('updateTeamWebhook', { params: { subscriptionId: extended.id }, body: { description: 'Mine' } });
+    expect(Date.parse(other.webhook.expires_at as string)).toBe(end);
+    clock.set(start + 600_000);
+    await within(10_000, clock, async () => (await listed()).length === 2);
+    expect(await listed()).toEqual([extended.id, kept.id]);
+    clock.set(end);
+    await within(10_000, clock, async () => (await listed()).length === 1);
+    expect(await listed()).toEqual([kept.id]);
+    for (const expires_in_seconds of [59, 86_401, 1.5])
+      expect(failure(await own.call('createTeamWebhook', { body: { url: 'http://127.0.0.1:9/', expires_in_seconds } }))[0]).toBe(400);
   });
 
   it('are limited to a hundred', async () => {

@@ -1,9 +1,9 @@
 /** What the tools of a run change: in order, at most so often in a turn, and only while the run is executed. */
 import { describe, expect, it } from 'vitest';
-import { RunLostError } from '../../../src/service/engine/runs/run-session.ts';
+import { RunLostError } from '../../../src/service/engine/runs/run-record.ts';
 import { change, maxChanges, read } from '../../../src/service/mcp/run/tool.ts';
+import type { RunHost, RunTools } from '../../../src/service/runtimes/run-host.ts';
 import { RunTokens } from '../../../src/service/runtimes/run-tokens.ts';
-import type { RunHost, RunTools } from '../../../src/service/runtimes/runtime.ts';
 import { secretHash } from '../../../src/service/secret-hash.ts';
 import { ManualClock } from '../helpers/clock.ts';
 

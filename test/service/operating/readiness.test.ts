@@ -10,6 +10,7 @@ import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
 
 const noLog = () => undefined;
+const files = { check: async () => undefined };
 
 async function openStore(): Promise<Store> {
   const store = await openDatabase(await temporaryDirectory());
@@ -21,13 +22,13 @@ describe('a service', () => {
   it('is not ready when its store cannot be written', async () => {
     const clock = new ManualClock();
     const store = await openDatabase(await temporaryDirectory());
-    const readiness = new Readiness({ containment: hostLauncher, store, clock, log: noLog, worker: { isAlive: () => true } });
-    expect(await readiness.state()).toEqual({ status: 'ready', checks: { store: 'ok', worker: 'ok' }, exec: 'host' });
+    const readiness = new Readiness({ containment: hostLauncher, store, files, clock, log: noLog, worker: { isAlive: () => true } });
+    expect(await readiness.state()).toEqual({ status: 'ready', checks: { store: 'ok', files: 'ok', worker: 'ok' }, exec: 'host' });
     await store.destroy();
     // What was seen a moment ago is still good: anybody may ask as often as they like.
     expect((await readiness.state()).checks.store).toBe('ok');
     clock.advance(1_000);
-    expect(await readiness.state()).toEqual({ status: 'not_ready', checks: { store: 'failed', worker: 'ok' }, exec: 'host' });
+    expect(await readiness.state()).toEqual({ status: 'not_ready', checks: { store: 'failed', files: 'ok', worker: 'ok' }, exec: 'host' });
   });
 
   it('reports why it cannot be written, if that is known', async () => {
@@ -44,13 +45,14 @@ describe('a service', () => {
     const readiness = new Readiness({
       containment: hostLauncher,
       store: fullStore,
+      files,
       clock: new ManualClock(),
       log: noLog,
       worker: { isAlive: () => true },
     });
     expect(await readiness.state()).toEqual({
       status: 'not_ready',
-      checks: { store: 'failed', worker: 'ok' },
+      checks: { store: 'failed', files: 'ok', worker: 'ok' },
       exec: 'host',
       reason: 'disk_full',
     });
@@ -60,7 +62,7 @@ describe('a service', () => {
     const clock = new ManualClock();
     const store = await openStore();
     const worker = new Worker({ store, clock, log: noLog, owner: 'me', lease: 1_000 });
-    const readiness = new Readiness({ containment: hostLauncher, store, clock, log: noLog, worker });
+    const readiness = new Readiness({ containment: hostLauncher, store, files, clock, log: noLog, worker });
     expect((await readiness.state()).checks.worker).toBe('failed');
     worker.start([], undefined);
     while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));

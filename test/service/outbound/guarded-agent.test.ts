@@ -127,3 +127,11 @@ describe('whether a host can be reached', () => {
     expect(await agent([word], lookup).isAllowed(host)).toBe(expected);
   });
 });
+
+it('returns the allowed addresses of a host, for programs that connect by themselves', async () => {
+  const failing: Lookup = (_, __, callback) => callback(Object.assign(new Error('no such host'), { code: 'ENOTFOUND' }), []);
+  expect(await agent(['public'], resolvingTo('10.0.0.7', '93.184.216.34')).allowedAddresses('a.test')).toEqual(['93.184.216.34']);
+  expect(await agent(['public'], failing).allowedAddresses('a.test')).toEqual([]);
+  expect(await agent(['loopback']).allowedAddresses('[::1]')).toEqual(['::1']);
+  expect(await agent(['public']).allowedAddresses('10.0.0.7')).toEqual([]);
+});

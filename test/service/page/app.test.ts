@@ -56,11 +56,24 @@ async function pushesTo(page: Page): Promise<(data: string) => Promise<void>> {
   return async (data) => void (await session.send('ServiceWorker.deliverPushMessage', { origin, registrationId: knownId, data }));
 }
 
-/** The notifications that the browser shows. */
-const notifications = (page: Page) =>
-  page.evaluate<{ title: string; body: string; tag: string; data: string }[]>(
-    `navigator.serviceWorker.ready.then((registration) => registration.getNotifications()).then((all) => all.map(({ title, body, tag, data }) => ({ title, body, tag, data })))`,
-  );
+type Notification = { title: string; body: string; tag: string; data: string };
+
+/**
+ * The notifications that the browser has shown from now on. They are recorded in the worker: asking Chromium for its notifications at a bad
+ * moment removes one that is about to be displayed.
+ */
+async function shownBy(context: BrowserContext): Promise<() => Promise<Notification[]>> {
+  const worker = await eventually('the worker runs', () => context.serviceWorkers()[0]);
+  await worker.evaluate(`{
+    globalThis.shown = [];
+    const show = registration.showNotification.bind(registration);
+    registration.showNotification = async (title, options) => {
+      await show(title, options);
+      shown.push({ title, body: options.body, tag: options.tag, data: options.data });
+    };
+  }`);
+  return () => worker.evaluate<Notification[]>('shown');
+}
 
 /** Clicks the notification with this data, as the worker sees it. */
 async function click(context: BrowserContext, link: string): Promise<void> {
@@ -116,19 +129,21 @@ describeWithChromium('the team page as an app', () => {
 
     const run = await service.waiting('- approve: { id: a, title: "Pay \u202e120 EUR?" }');
     const [push] = await pushes.count(1);
+    const notifications = await shownBy(page.context());
     const deliver = await pushesTo(page);
     await deliver(JSON.stringify(push?.payload));
-    await eventually('the notification is shown', async () => (await notifications(page)).length === 1);
-    expect(await notifications(page)).toEqual([
+    await eventually('the notification is shown', async () => (await notifications()).length === 1);
+    expect(await notifications()).toEqual([
       { title: 'Run #1 waits for you', body: 'Pay  120 EUR?', tag: push?.payload.request_id, data: `/#/runs/${run}` },
     ]);
     // Browsers require that every push is shown.
     await deliver('not JSON');
-    await eventually('two notifications', async () => (await notifications(page)).length === 2);
+    await eventually('two notifications', async () => (await notifications()).length === 2);
 
     await click(page.context(), push?.payload.link ?? '');
     await page.getByRole('button', { name: 'Send decision' }).waitFor();
-    expect(new URL(page.url()).hash).toBe(`#/runs/${run}`);
+    // The inbox has such a button, too.
+    await eventually('the request is shown', () => new URL(page.url()).hash === `#/runs/${run}`);
     await click(page.context(), 'https://evil.example/');
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
     expect((await service.get(run)).run.status).toBe('waiting');

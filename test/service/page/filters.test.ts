@@ -117,7 +117,10 @@ describeWithChromium('filters in the address', () => {
     const { page, problems } = await openView(`/board?agent=${payer}&outcome=failed`);
     await eventually('the agent is chosen', async () => (await page.getByLabel('Agent', { exact: true }).inputValue()) === payer);
     expect(await page.getByLabel('Outcome of ended runs').inputValue()).toBe('failed');
-    expect(await page.getByRole('region', { name: 'Waiting for you' }).getByRole('listitem').count()).toBe(1);
+    const waitingRuns = page.getByRole('region', { name: 'Waiting for you' }).getByRole('listitem');
+    // The board asks for the runs after the agents.
+    await waitingRuns.first().waitFor();
+    expect(await waitingRuns.count()).toBe(1);
 
     const other = await service.agent('- say: hi', 'Scheduled');
     for (const agent of [payer, other])

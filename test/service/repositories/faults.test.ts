@@ -3,16 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import Libsql from 'libsql';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Git } from '../../../src/service/repositories/git.ts';
 import { Mirrors } from '../../../src/service/repositories/mirrors.ts';
-import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
+import type { RunHost } from '../../../src/service/runtimes/run-host.ts';
 import { eventually } from '../../support/eventually.ts';
 import { newRepository, type TestRepository } from '../../support/repository.ts';
+import { tarOf } from '../../support/tar.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { type Api, startApi } from '../helpers/service.ts';
+import { storedRows } from '../helpers/stored.ts';
 
 let folder: string;
 let source: TestRepository;
@@ -136,10 +137,8 @@ describe('a service that ends', () => {
     );
     const first = await startApi({ behaviours, commandPath: `${bin}:/usr/bin:/bin` });
     const { sandbox_id } = await first.ok('createSandbox', {});
-    const workspace = path.join(first.dataDirectory, 'sandboxes', sandbox_id, 'workspace');
-    await mkdir(workspace, { recursive: true });
-    await writeFile(path.join(workspace, 'upload.txt'), 'upload');
-    const run = await start(first, { sandbox_id });
+    await first.ok('uploadSandboxArchive', { params: { sandbox_id }, body: tarOf({ 'upload.txt': 'upload' }) });
+    const { workspace, ...run } = await start(first, { sandbox_id });
     await eventually('the checkout has begun', () => existsSync(begun));
     await first.service.close();
     const second = await startApi({ behaviours, dataDirectory: first.dataDirectory });
@@ -199,9 +198,7 @@ describe('retention', () => {
     const second = await startApi({ clock, dataDirectory: first.dataDirectory, runRetention: 1_000, behaviours });
     await eventually('the run is removed', () => !existsSync(path.dirname(run.workspace)));
     await second.service.close();
-    const file = new Libsql(path.join(first.dataDirectory, 'aops.db'));
-    expect(file.prepare('select * from sandbox_repositories').all([])).toEqual([]);
-    file.close();
+    expect(await storedRows(first.dataDirectory, 'select * from sandbox_repositories')).toEqual([]);
   });
 
   it('removes mirrors that have not been used for a week', async () => {

@@ -29,18 +29,18 @@ describe('a sandbox that is put aside', () => {
     ['mkdir', 's1/workspace'],
     ['realpath', 's1'],
   ] as const)('is created again if that happens while it is created (%s)', async (call, name) => {
-    onDiskCall('before', call, path.join(root, name), async () => (await store.putAside('s1'))());
+    onDiskCall('before', call, path.join(root, name), async () => (await store.putAside('s1')).remove());
     const created = await store.create('s1');
     expect(await created.list('')).toEqual([]);
   });
 
   it('does not exist if that happens while it is opened', async () => {
-    onDiskCall('before', 'realpath', path.join(root, 's1'), async () => (await store.putAside('s1'))());
+    onDiskCall('before', 'realpath', path.join(root, 's1'), async () => (await store.putAside('s1')).remove());
     expect(await store.open('s1')).toBeUndefined();
   });
 
   it('no longer exists, and is removed later without touching a new one with the same ID', async () => {
-    const remove = await store.putAside('s1');
+    const { remove } = await store.putAside('s1');
     expect([await store.exists('s1'), await store.open('s1')]).toEqual([false, undefined]);
     const freshSandbox = await store.create('s1');
     await freshSandbox.write('b', Buffer.from('new'));
@@ -52,7 +52,7 @@ describe('a sandbox that is put aside', () => {
   it('can be missing, or have an ID that no sandbox has', async () => {
     for (const id of ['s2', '../sandboxes', '..', '']) {
       expect(await store.exists(id)).toBe(false);
-      await (await store.putAside(id))();
+      await (await store.putAside(id)).remove();
     }
     expect([await readdir(root), problems]).toEqual([['s1'], []]);
   });
@@ -64,7 +64,7 @@ describe('a sandbox that is put aside', () => {
   });
 
   it('is removed by a later sweep if it cannot be removed immediately, which is reported', async () => {
-    const remove = await store.putAside('s1');
+    const { remove } = await store.putAside('s1');
     onDiskCall('before', 'rm', /\.removed$/, failure('EBUSY'));
     await remove();
     expect(problems).toMatchObject([{ code: 'EBUSY' }]);
@@ -74,7 +74,7 @@ describe('a sandbox that is put aside', () => {
   });
 
   it('is not an error if nobody wants to know what cannot be removed', async () => {
-    const remove = await new SandboxStore(root).putAside('s1');
+    const { remove } = await new SandboxStore(root).putAside('s1');
     onDiskCall('before', 'rm', /\.removed$/, failure('EBUSY'));
     await remove();
     expect(await readdir(root)).toHaveLength(1);
@@ -160,3 +160,10 @@ async function openFiles(): Promise<string[]> {
   const links = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
   return links.filter((link) => link.startsWith(root));
 }
+
+it('a sandbox that is created in passing creates the folder of all sandboxes if it is missing', async () => {
+  await rm(root, { recursive: true });
+  const created = store.createNow('s2');
+  expect(await created?.list('')).toEqual([]);
+  expect(store.createNow('s2')).toBeUndefined();
+});

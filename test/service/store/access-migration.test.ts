@@ -38,7 +38,7 @@ it('keeps full access for existing tokens, and the idempotency keys that have an
   afterTest(() => after.destroy());
   expect(await findToken(after, secretHash('old'), Date.now())).toMatchObject({ teamId: 't', kind: 'local', scopes: null });
   expect(await findTeam(after, 't')).toMatchObject({ name: 'Old', deleted_at: null });
-  expect(await storedUsage(after)).toEqual(new Map([['c', { records: 1, bytes: 8 }]]));
+  expect(await storedUsage(after)).toEqual(new Map([['c', { records: 1, bytes: 8, firstExpiry: 7 }]]));
   const storedAnswer = { status: 201, content_type: '', location: null, body: '{"ok":1}', request_id: 'r', expires_at: 7, size: 8 };
   expect(await findKey(after, { credentialId: 'c', key: 'answered' })).toMatchObject(storedAnswer);
 });

@@ -17,6 +17,11 @@ const otherVariables: readonly (readonly [variable: string, meaning: string])[] 
   ['AOPS_DATA_DIR', 'Folder for the data of the local service (default: `$XDG_DATA_HOME/aops`, `~/.local/share/aops`).'],
   ['AOPS_CACHE_DIR', 'Folder for caches, which you can delete at any time (default: `$XDG_CACHE_HOME/aops`, `~/.cache/aops`).'],
   ['AOPS_CHROMIUM', 'Path of the browser (Chromium, Chrome, or Edge) for runs of the local service. Flag: `--chromium`.'],
+  [
+    'AOPS_DATABASE_URL',
+    'The Postgres database for `aops serve`, and for the commands of `aops local` that manage tokens, clients, teams, and plans. Flag: `--database-url`, which cannot contain a password.',
+  ],
+  ['AOPS_SECRET_KEY', 'The key for secrets (32 bytes in Base64) of nodes that share a database. Flag: `--secret-key-file`.'],
   ['AOPS_NO_RATE_SHARING', 'If set to anything, aops does not share the state of the rate limit with other processes.'],
   ['AOPS_WEBHOOK_SECRET', 'The signing secret for `aops webhooks listen` and `aops webhooks verify`, unless --secret is passed.'],
   ['AOPS_BIN', 'The path of aops; set for extensions and shell aliases.'],
@@ -34,6 +39,16 @@ const otherVariables: readonly (readonly [variable: string, meaning: string])[] 
 
 /** Variables of other programs that affect aops. */
 const surroundings: readonly (readonly [variables: string, meaning: string])[] = [
+  ['PGPASSWORD, PGPASSFILE', 'The password for the database, or the file that contains it (default: `~/.pgpass`).'],
+  [
+    'PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY',
+    'TLS to the database, unless its URL contains `sslmode`, `sslrootcert`, `sslcert`, or `sslkey`.',
+  ],
+  [
+    'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN',
+    'The keys of the bucket for `aops serve --file-store`; otherwise the profile `AWS_PROFILE` in the file `AWS_SHARED_CREDENTIALS_FILE`.',
+  ],
+  ['AWS_REGION, AWS_DEFAULT_REGION', 'The region of the bucket, unless `--file-store` contains `region`.'],
   ['HOME', 'Your home folder.'],
   ['XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME', 'Standard folders of programs; on Windows `APPDATA` and `LOCALAPPDATA`.'],
   ['PATH', 'Where aops looks for programs: extensions, the browser, the pager, and the commands of local runs.'],

@@ -3,10 +3,12 @@ import { listFlags, rowList } from '../../../cli/kit/list.ts';
 import { column, idColumn, listOutput, timeColumn } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import type { LocalTeam } from '../../../interface/types.ts';
+import { administered } from '../administration.ts';
+import { databaseOptions } from '../database-flags.ts';
 
 export default defineCommand({
   summary: 'List teams',
-  options: listFlags,
+  options: { ...listFlags, ...databaseOptions },
   operations: ['listLocalTeams'],
   examples: [{ command: 'aops local team list', text: 'List the teams of the local service' }],
   result: returns('listLocalTeams.teams[]'),
@@ -19,11 +21,12 @@ export default defineCommand({
     ],
     empty: 'There are no teams.',
   }),
-  async run(context, input) {
-    const client = await context.client();
-    return rowList(input, async (limit, offset) => {
-      const page = await client.call('listLocalTeams', { query: { limit, offset } });
-      return { items: page.teams, total: page.total };
-    });
-  },
+  run: (caller, input) =>
+    administered(caller, input, async ({ context }) => {
+      const client = await context.client();
+      return rowList(input, async (limit, offset) => {
+        const page = await client.call('listLocalTeams', { query: { limit, offset } });
+        return { items: page.teams, total: page.total };
+      });
+    }),
 });

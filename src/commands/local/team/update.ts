@@ -7,6 +7,8 @@ import { argument, text } from '../../../cli/kit/flags.ts';
 import { recordOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import type { LocalTeam } from '../../../interface/types.ts';
+import { administered } from '../administration.ts';
+import { databaseOptions } from '../database-flags.ts';
 import { requireTeam, teamRecord } from '../teams.ts';
 
 /** What the service accepts, in seconds. */
@@ -19,6 +21,7 @@ export default defineCommand({
     'With --remind-after, a human request that has been pending for this long is reported again: as the event human_request.reminder to webhooks, and in `aops inbox --watch`. The pause before each further reminder is twice as long, up to a day. Reminders never answer anything.',
   arguments: { team: argument('The team, by ID or name') },
   options: {
+    ...databaseOptions,
     name: text('NAME', 'New name', { check: length(1, 100) }),
     remindAfter: text('DURATION|off', 'How long a request waits before the first reminder, from 1m to 30d, or off', { check: pause }),
   },
@@ -30,14 +33,16 @@ export default defineCommand({
   ],
   result: returns('updateLocalTeam.team'),
   output: recordOutput<LocalTeam>(teamRecord),
-  async run(context, { team, name, remindAfter }) {
-    if (name === undefined && remindAfter === undefined)
-      throw new UsageError('There is nothing to change.', 'Pass --name or --remind-after.');
-    const { id } = await requireTeam(context, team);
-    const client = await context.client();
-    const body = omitUndefined({ name, remind_after_seconds: remindAfter === undefined ? undefined : secondsOf(remindAfter) });
-    return (await client.call('updateLocalTeam', { params: { team_id: id }, body })).team;
-  },
+  run: (caller, input) =>
+    administered(caller, input, async ({ context }) => {
+      const { team, name, remindAfter } = input;
+      if (name === undefined && remindAfter === undefined)
+        throw new UsageError('There is nothing to change.', 'Pass --name or --remind-after.');
+      const { id } = await requireTeam(context, team);
+      const client = await context.client();
+      const body = omitUndefined({ name, remind_after_seconds: remindAfter === undefined ? undefined : secondsOf(remindAfter) });
+      return (await client.call('updateLocalTeam', { params: { team_id: id }, body })).team;
+    }),
 });
 
 const secondsOf = (value: string): number | null => (value === 'off' ? null : Math.round((parseDuration(value) as number) / 1_000));

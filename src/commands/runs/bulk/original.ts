@@ -8,10 +8,14 @@ import { uploadFiles } from '../../../cli/transfers/upload-paths.ts';
 import type { Client } from '../../../client/client.ts';
 import { NotOfferedError, ServiceAnswerError } from '../../../client/errors.ts';
 import { LocalFolder } from '../../../client/transfers/local-files.ts';
+import { openArchive } from '../../../client/transfers/pull-archive.ts';
 import { pullTree } from '../../../client/transfers/pull-tree.ts';
-import { listRunTree, type TreeFile, workspace } from '../../../client/transfers/run-files.ts';
+import { listRunTree, parallelTransfers, type TreeFile, workspace } from '../../../client/transfers/run-files.ts';
 import type { Body, Run, RunRepository } from '../../../interface/types.ts';
 import { readRun } from '../read.ts';
+
+/** Bytes that may be received in vain. */
+const maxUselessBytes = 4 * 1_048_576;
 
 export interface Original {
   run: Run;
@@ -20,6 +24,8 @@ export interface Original {
   files: TreeFile[];
   /** Files that the run wrote or changed: their original content, if any, is not known. */
   newerFiles: string[];
+  /** The size of these files in bytes. */
+  newerBytes: number;
 }
 
 /**
@@ -41,13 +47,17 @@ export async function readOriginal(client: Client, runId: string, withFiles: boo
   const tree = withFiles && repository === undefined ? await filesOf(client, runId, signal) : [];
   const isOriginal = ({ modifiedAt }: TreeFile): boolean =>
     modifiedAt !== undefined && run.created_at !== null && Date.parse(modifiedAt) <= Date.parse(run.created_at);
+  const newerFiles = tree.filter((file) => !isOriginal(file));
   return {
     run,
     body,
     files: tree.filter(isOriginal),
-    newerFiles: tree.filter((file) => !isOriginal(file)).map((file) => path.posix.relative(workspace, file.path)),
+    newerFiles: newerFiles.map((file) => path.posix.relative(workspace, file.path)),
+    newerBytes: bytesOf(newerFiles),
   };
 }
+
+const bytesOf = (files: readonly TreeFile[]): number => files.reduce((sum, { size }) => sum + size, 0);
 
 /** A message from the user is the message of the start only if nothing precedes it. */
 async function firstMessage(client: Client, runId: string): Promise<string | undefined> {
@@ -84,14 +94,20 @@ async function filesOf(client: Client, runId: string, signal: AbortSignal): Prom
 const cannotRerun = (reason: string, hint: string): AopsError =>
   new AopsError(`The run cannot be started again, because ${reason}.`, { code: 'cannot_rerun', exit: exitCodes.conflict, hint });
 
-/** Copies the original files into a new sandbox, and returns its ID. */
-export async function copyFiles(context: Context, { run, files }: Original): Promise<string> {
+/**
+ * Copies the original files into a new sandbox, and returns its ID. Many files are received as an archive, which also contains those that
+ * the run wrote, unless they are larger.
+ */
+export async function copyFiles(context: Context, { run, files, newerBytes }: Original): Promise<string> {
   const client = await context.client();
+  const usesArchive = files.length > parallelTransfers && newerBytes <= Math.max(bytesOf(files), maxUselessBytes);
+  const archive = usesArchive ? await openArchive(client, { runId: run.id }, workspace, context.signal) : undefined;
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-rerun-'));
   try {
     const pulledFiles = await pullTree(client, {
       run: { runId: run.id },
       files,
+      ...(archive === undefined ? {} : { received: archive.received }),
       base: workspace,
       folder: new LocalFolder(folder),
       replace: false,

@@ -9,7 +9,8 @@ import { type RequestContext, signedUrl } from '../../http/context.ts';
 import { errorFields } from '../../log.ts';
 import type { SandboxEntry } from '../../sandbox/entry.ts';
 import { namesOf, publicPath, workspace } from '../../sandbox/paths.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { SandboxFiles } from '../../sandbox/sandbox-files.ts';
+import type { Queries } from '../../store/database/database.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { findRepository } from '../../store/runs/sandbox-repositories.ts';
 import { findSandbox } from '../../store/runs/sandboxes.ts';
@@ -71,22 +72,23 @@ export async function hiddenFiles({ engine }: RequestContext, run: RunRow): Prom
 export async function inSandbox<Value>(
   { engine, teamId }: RequestContext,
   run: RunRow,
-  read: (sandbox: Sandbox) => Promise<Value>,
+  read: (sandbox: SandboxFiles) => Promise<Value>,
 ): Promise<{ sandboxStatus: Status; value: Value } | Unreadable> {
   const notFound: Unreadable = { sandboxStatus: 'not_found', message: 'The sandbox of this run has been removed.' };
-  const isGone = async (): Promise<boolean> => (await findSandbox(engine.store, teamId, run.sandbox_id)) === undefined;
-  if (await isGone()) return notFound;
+  const isGone = async (db: Queries): Promise<boolean> => (await findSandbox(db, teamId, run.sandbox_id)) === undefined;
+  if (await isGone(engine.store)) return notFound;
   try {
     // The directory of a run that has not started is created when it is first needed, by the run or here.
-    const sandbox = run.started_at === null ? await engine.sandboxes.create(run.sandbox_id) : await engine.sandboxes.open(run.sandbox_id);
+    const sandbox = await engine.workspaces.files(run.sandbox_id, { create: run.started_at === null });
     if (sandbox !== undefined) {
       const value = await read(sandbox);
       return { sandboxStatus: run.status === 'starting' || run.status === 'running' ? 'running' : 'paused', value };
     }
-    if (!(await engine.sandboxes.exists(run.sandbox_id))) return notFound;
+    if (!(await engine.workspaces.exists(run.sandbox_id))) return notFound;
   } catch (error) {
-    // It was removed while it was being read, so this is not an error of the caller.
-    if (await isGone()) return notFound;
+    // It was removed while it was being read, so this is not an error of the caller. Its folder is removed before that is committed, which
+    // a transaction waits for.
+    if (await engine.store.transaction().execute(isGone)) return notFound;
     if (error instanceof ServiceError) throw error;
     engine.log('error', 'a sandbox cannot be read', { sandbox: run.sandbox_id, ...errorFields(error) });
   }

@@ -8,7 +8,7 @@ import { MediaReply, type RequestContext } from '../../http/context.ts';
 import type { ReceivedFile } from '../../http/received-file.ts';
 import { archiveBytes } from '../../sandbox/archive.ts';
 import { invalidPath, namesOf, publicPath, workspace } from '../../sandbox/paths.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { NewFile } from '../../sandbox/write-files.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { hiddenFiles, inSandbox } from './run-sandbox.ts';
 
@@ -18,23 +18,30 @@ const maxFiles = 10_000;
 export const maxFileBytes = 10 * 1024 * 1024;
 
 /**
- * Writes the files of an archive to a sandbox. The archive is read twice: everything is checked before the first file is written.
+ * Writes the files of an archive to a sandbox. They are checked while they are received; none appears before all of them have been.
  * Throws 400 `invalid_archive`, 413 `file_too_large`, and what writing a file throws.
  */
-export async function unpackArchive(sandbox: Sandbox, archive: ReceivedFile): Promise<{ files: number; size_bytes: number }> {
+export async function unpackArchive(
+  { engine }: RequestContext,
+  sandboxId: string,
+  archive: ReceivedFile,
+): Promise<{ files: number; size_bytes: number }> {
   const { readTarFiles } = await import('../../../base/tar/tar-files.ts');
+  const total = { files: 0, size_bytes: 0 };
   try {
-    const total = await checkFiles(readTarFiles(archive));
-    await sandbox.writeAll(readTarFiles(archive));
+    await engine.workspaces.writeAll(engine.store, sandboxId, checkedFiles(readTarFiles(archive), total));
     return total;
   } catch (error) {
     throw error instanceof InvalidArchiveError ? invalidArchive(error.message) : error;
   }
 }
 
-async function checkFiles(files: AsyncIterable<ReadFile>): Promise<{ files: number; size_bytes: number }> {
+/** The files, whose content fails at its end if it does not match the checksum. @param total is increased with each file */
+async function* checkedFiles(
+  files: AsyncIterable<ReadFile>,
+  total: { files: number; size_bytes: number },
+): AsyncGenerator<NewFile, void, undefined> {
   const paths = new Set<string>();
-  let totalBytes = 0;
   for await (const { path, size, sha256, content } of files) {
     if (path.endsWith('/')) throw invalidPath(path, 'it ends with /, so it is a directory.');
     const publicName = publicPath(namesOf(path));
@@ -43,14 +50,19 @@ async function checkFiles(files: AsyncIterable<ReadFile>): Promise<{ files: numb
     if (paths.size > maxFiles) throw invalidArchive(`it contains more than ${maxFiles} files`);
     if (size > maxFileBytes)
       throw new ServiceError(413, 'file_too_large', `${publicName} is larger than the allowed ${maxFileBytes} bytes.`);
-    totalBytes += size;
-    const hash = createHash('sha256');
-    // Also if there is no checksum: the end of the archive must have arrived.
-    for await (const chunk of content) hash.update(chunk);
-    if (sha256 !== undefined && hash.digest('hex') !== sha256)
-      throw invalidArchive(`the content of ${publicName} does not match its checksum`);
+    total.files += 1;
+    total.size_bytes += size;
+    yield { path, content: sha256 === undefined ? content : verified(content, sha256, publicName) };
   }
-  return { files: paths.size, size_bytes: totalBytes };
+}
+
+async function* verified(content: AsyncIterable<Uint8Array>, sha256: string, publicName: string): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256');
+  for await (const chunk of content) {
+    hash.update(chunk);
+    yield chunk;
+  }
+  if (hash.digest('hex') !== sha256) throw invalidArchive(`the content of ${publicName} does not match its checksum`);
 }
 
 const invalidArchive = (reason: string): ServiceError =>
@@ -66,13 +78,13 @@ export async function packedFiles(
   { path = workspace, after }: { path?: string; after?: string },
 ): Promise<MediaReply<unknown>> {
   const isHidden = publicPath(namesOf(path)) === workspace ? await hiddenFiles(context, run) : undefined;
-  const packed = await inSandbox(context, run, async (sandbox) => ({ sandbox, tree: await sandbox.walk(path, isHidden) }));
+  const packed = await inSandbox(context, run, (sandbox) => sandbox.walk(path, isHidden));
   if ('message' in packed) {
     if (packed.sandboxStatus === 'not_found') throw new ServiceError(404, 'sandbox_not_found', packed.message);
     throw new ServiceError(409, 'sandbox_not_readable', packed.message);
   }
-  const { sandbox, tree } = packed.value;
-  const stream = Readable.from(archiveBytes(sandbox, tree, after), { objectMode: false, highWaterMark: 1 });
+  const tree = packed.value;
+  const stream = Readable.from(archiveBytes(tree, after), { objectMode: false, highWaterMark: 1 });
   return new MediaReply<unknown>(stream, {
     'Content-Type': 'application/x-tar',
     'Content-Disposition': `attachment; filename="${run.id}.tar"`,

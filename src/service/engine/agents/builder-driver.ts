@@ -5,7 +5,7 @@ import { findChromium } from '../../browser/chromium.ts';
 import { hostTrouble } from '../../host-trouble.ts';
 import { newId } from '../../ids.ts';
 import { errorFields } from '../../log.ts';
-import type { BuildOutcome } from '../../runtimes/runtime.ts';
+import type { BuildOutcome } from '../../runtimes/builder.ts';
 import { builderRunById, changeBuilderRun } from '../../store/agents/builder-runs.ts';
 import { listConnectionRows } from '../../store/connections/connections.ts';
 import type { Queries } from '../../store/database/database.ts';

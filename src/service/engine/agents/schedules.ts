@@ -117,25 +117,40 @@ export async function removeSchedules(trx: Queries, agentId: string, id?: string
 export const scheduleJob = defineJob({ kind: jobKinds.schedule, concurrency: 2, run: fireSchedule });
 
 async function fireSchedule(engine: HasStore & HasClock & HasLog & HasRuntimes & HasWorker, job: JobRow): Promise<void> {
-  await engine.store.transaction().execute(async (trx) => {
-    if (!(await holdsJob(trx, job))) return;
+  const log = await engine.store.transaction().execute(async (trx): Promise<(() => void) | undefined> => {
+    if (!(await holdsJob(trx, job))) return undefined;
     const schedule = await scheduleById(trx, job.subject_id);
     const now = engine.clock.now();
     const instant = schedule?.enabled === 1 && schedule.next_at !== null ? Number(schedule.next_at) : undefined;
-    if (schedule === undefined || instant === undefined) return void (await releaseJob(trx, job, { status: 'done' }));
+    if (schedule === undefined || instant === undefined) {
+      await releaseJob(trx, job, { status: 'done' });
+      return undefined;
+    }
     // The clock has been set back since then.
-    if (instant > now) return void (await releaseJob(trx, job, { status: 'queued', dueAt: instant }));
+    if (instant > now) {
+      await releaseJob(trx, job, { status: 'queued', dueAt: instant });
+      return undefined;
+    }
     const isOnce = schedule.recurring === 0;
     const next = isOnce ? null : (nextTime(timesOf(schedule), now) ?? null);
     await updateScheduleRow(trx, schedule.id, { next_at: next });
-    const enabled = await start(engine, trx, schedule, next === null);
-    await releaseJob(trx, job, enabled && next !== null ? { status: 'queued', dueAt: next } : { status: 'done' });
+    const { continues, log } = await start(engine, trx, schedule, next === null);
+    await releaseJob(trx, job, continues && next !== null ? { status: 'queued', dueAt: next } : { status: 'done' });
+    return log;
   });
+  log?.();
   engine.worker.wake();
 }
 
-/** Starts the run of an instant, or records why that failed. Returns whether the schedule continues. */
-async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, schedule: ScheduleRow, last: boolean): Promise<boolean> {
+interface Start {
+  /** Whether the schedule continues. */
+  continues: boolean;
+  /** Reports what was done. Call it after the commit. */
+  log: () => void;
+}
+
+/** Starts the run of an instant, or records why that failed. */
+async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, schedule: ScheduleRow, last: boolean): Promise<Start> {
   const now = isoTime(engine.clock.now());
   const agent = await trx
     .selectFrom('agents')
@@ -158,8 +173,7 @@ async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, sche
       last_run_id: run.id,
       ...(last ? { enabled: 0 as const } : {}),
     });
-    engine.log('info', 'a schedule started a run', { schedule: schedule.id, run: run.id });
-    return !last;
+    return { continues: !last, log: () => engine.log('info', 'a schedule started a run', { schedule: schedule.id, run: run.id }) };
   } catch (error) {
     // Each of these errors is thrown before anything of the run is written.
     if (!(error instanceof ServiceError)) throw error;
@@ -172,8 +186,8 @@ async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, sche
       ...missingConnection(schedule, error, now),
       ...(isDisabled ? { enabled: 0 as const, next_at: null, auto_disabled_at: now, auto_disabled_reason: reason } : {}),
     });
-    engine.log('warn', 'a schedule could not start a run', { schedule: schedule.id, error: error.error, disabled: isDisabled });
-    return !isDisabled;
+    const fields = { schedule: schedule.id, error: error.error, disabled: isDisabled };
+    return { continues: !isDisabled, log: () => engine.log('warn', 'a schedule could not start a run', fields) };
   }
 }
 

@@ -1,6 +1,6 @@
 /** What runs can do with cases, in the transaction of the step that does it. */
 import { notFound, ServiceError } from '../../errors.ts';
-import type { CaseAction, RunCase } from '../../runtimes/runtime.ts';
+import type { CaseAction, RunCase } from '../../runtimes/run-host.ts';
 import { findAgentNamed } from '../../store/agents/agents.ts';
 import { caseById } from '../../store/cases/cases.ts';
 import { labelsOf } from '../../store/cases/labels.ts';

@@ -6,6 +6,7 @@ import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { checkOutboundUrl } from '../../outbound/check-url.ts';
 import { wordFor } from '../../outbound/host-rules.ts';
+import { lockTeam } from '../../store/access/teams.ts';
 import { findConnection, insertConnection, listConnectionRows, updateConnectionRow } from '../../store/connections/connections.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { ConnectionAuth, ConnectionRow } from '../../store/database/schema.ts';
@@ -65,6 +66,7 @@ export async function insertNewConnection(
   }: { teamId: string } & Pick<ConnectionRow, 'id' | 'name' | 'type' | 'server_url' | 'auth_method'> &
     Partial<Pick<ConnectionRow, 'headers' | 'secret_headers' | 'oauth' | 'oauth_scopes'>>,
 ): Promise<ConnectionRow> {
+  await lockTeam(trx, teamId);
   const { total } = await listConnectionRows(trx, { teamId }, { limit: 1, offset: 0 });
   if (total >= maxConnections)
     throw new ServiceError(409, 'too_many_connections', `A team can have at most ${maxConnections} connections; delete one first.`);

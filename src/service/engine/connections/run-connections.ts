@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { jsonValue } from '../../../base/values.ts';
 import { ServerProblem } from '../../connections/problems.ts';
 import { notFound, ServiceError } from '../../errors.ts';
-import type { ConnectionAnswer, RunConnections } from '../../runtimes/runtime.ts';
+import type { ConnectionAnswer, RunConnections } from '../../runtimes/run-host.ts';
 import { findConnection, findConnectionsNamed, noteRunConnection } from '../../store/connections/connections.ts';
 import type { ConnectionRow, RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';

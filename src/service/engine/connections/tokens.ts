@@ -5,6 +5,7 @@ import { AuthorizationNeededError, ServerProblem } from '../../connections/probl
 import { openOAuth, type StoredOAuth, sealedOAuth } from '../../connections/secrets.ts';
 import { OutboundError } from '../../outbound/guarded-fetch.ts';
 import { updateConnectionRow } from '../../store/connections/connections.ts';
+import type { Queries } from '../../store/database/database.ts';
 import type { ConnectionRow } from '../../store/database/schema.ts';
 import type { HasClock, HasConnections, HasStore } from '../engine.ts';
 import { withOAuthLibrary } from './oauth-library.ts';
@@ -17,7 +18,7 @@ export function tokenSource(engine: HasStore & HasClock & HasConnections, { id, 
   let usedToken: string | undefined;
   return {
     async token() {
-      const oauth = await current(engine, id);
+      const oauth = await current(engine, engine.store, id);
       const isOver = oauth.expiresAt !== undefined && oauth.expiresAt - margin <= engine.clock.now();
       const valid = isOver && oauth.refreshToken !== undefined ? await renewTokens(engine, { id, revision }, oauth.accessToken) : oauth;
       usedToken = valid.accessToken;
@@ -29,8 +30,8 @@ export function tokenSource(engine: HasStore & HasClock & HasConnections, { id, 
   };
 }
 
-async function current(engine: HasStore & HasConnections, id: string): Promise<StoredOAuth> {
-  const row = await engine.store.selectFrom('connections').select(['id', 'oauth']).where('id', '=', id).executeTakeFirst();
+async function current(engine: HasConnections, db: Queries, id: string): Promise<StoredOAuth> {
+  const row = await db.selectFrom('connections').select(['id', 'oauth']).where('id', '=', id).executeTakeFirst();
   const oauth = row === undefined ? undefined : openOAuth(engine.connections.box, row);
   if (oauth === undefined) throw new AuthorizationNeededError('it has not been authorized yet');
   return oauth;
@@ -38,26 +39,27 @@ async function current(engine: HasStore & HasConnections, id: string): Promise<S
 
 /** Tokens other than the one that was refused. Callers at the same time share one renewal. */
 function renewTokens(
-  engine: HasStore & HasClock & HasConnections,
+  engine: HasClock & HasConnections,
   connection: { id: string; revision: number },
   refusedToken: string | undefined,
 ): Promise<StoredOAuth> {
-  return engine.connections.renewals.run(connection.id, () => renew(engine, connection, refusedToken));
+  return engine.connections.renewals.run(connection.id, (db) => renew(engine, db, connection, refusedToken));
 }
 
 async function renew(
-  engine: HasStore & HasClock & HasConnections,
+  engine: HasClock & HasConnections,
+  db: Queries,
   { id, revision }: { id: string; revision: number },
   refusedToken: string | undefined,
 ): Promise<StoredOAuth> {
-  const oauth = await current(engine, id);
-  // Another caller has already renewed it.
+  const oauth = await current(engine, db, id);
+  // Another caller, or another node, has already renewed it.
   if (oauth.accessToken !== refusedToken) return oauth;
   if (oauth.refreshToken === undefined) throw new AuthorizationNeededError(endedMessage);
   const tokens = await refresh(engine, oauth, oauth.refreshToken);
   const refreshedOAuth = withTokens(oauth, tokens, engine.clock.now());
   // Not recorded as a change, because it is the same authorization.
-  await updateConnectionRow(engine.store, id, { oauth: sealedOAuth(engine.connections.box, id, refreshedOAuth) }, revision);
+  await updateConnectionRow(db, id, { oauth: sealedOAuth(engine.connections.box, id, refreshedOAuth) }, revision);
   return refreshedOAuth;
 }
 

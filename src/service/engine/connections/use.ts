@@ -5,6 +5,7 @@ import { ServerProblem } from '../../connections/problems.ts';
 import { openHeaders, openOAuth } from '../../connections/secrets.ts';
 import { UnreadableSecretError } from '../../secret-box.ts';
 import { updateConnectionRow } from '../../store/connections/connections.ts';
+import { lockRows } from '../../store/database/row-locks.ts';
 import type { ConnectionRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import type { HasClock, HasConnections, HasLog, HasStore, HasWorker } from '../engine.ts';
@@ -68,18 +69,21 @@ function serverOf(engine: HasStore & HasClock & HasConnections, row: ConnectionR
 /** Records the health of a connection, unless it was changed meanwhile, and an event if it starts or stops working. */
 async function noteHealth(engine: ConnectionUser, { id, revision, team_id }: ConnectionRow, problem: string | null): Promise<void> {
   const now = isoTime(engine.clock.now());
-  const shouldWake = await engine.store.transaction().execute(async (trx) => {
+  const outcome = await engine.store.transaction().execute(async (trx) => {
+    await lockRows(trx, 'connections', [id]);
     const before = await trx.selectFrom('connections').selectAll().where('id', '=', id).executeTakeFirst();
-    if (before === undefined || before.broken_reason === problem) return false;
+    if (before === undefined || before.broken_reason === problem) return undefined;
     const broken_at = problem === null ? null : (before.broken_at ?? now);
     const row = await updateConnectionRow(trx, id, { broken_at, broken_reason: problem, updated_at: now }, revision);
-    if (row === undefined) return false;
-    engine.log(problem === null ? 'info' : 'warn', problem === null ? 'a connection works again' : 'a connection does not work', {
-      connection: id,
-      ...(problem === null ? {} : { reason: problem }),
-    });
-    if (problem !== null && before.broken_at !== null) return false;
-    return recordEvents(engine.clock, trx, { teamId: team_id }, [(problem === null ? updatedEvent : actionRequiredEvent)(engine, row)]);
+    if (row === undefined) return undefined;
+    if (problem !== null && before.broken_at !== null) return { shouldWake: false };
+    const event = (problem === null ? updatedEvent : actionRequiredEvent)(engine, row);
+    return { shouldWake: await recordEvents(engine.clock, trx, { teamId: team_id }, [event]) };
   });
-  if (shouldWake) engine.worker.wake();
+  if (outcome === undefined) return;
+  engine.log(problem === null ? 'info' : 'warn', problem === null ? 'a connection works again' : 'a connection does not work', {
+    connection: id,
+    ...(problem === null ? {} : { reason: problem }),
+  });
+  if (outcome.shouldWake) engine.worker.wake();
 }

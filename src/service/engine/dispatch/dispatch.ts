@@ -3,6 +3,7 @@
  * transaction that starts its run. So whatever happens, a case has one run at a time, and no run is without its case.
  */
 import { ServiceError } from '../../errors.ts';
+import type { LogEntry } from '../../log.ts';
 import { planOf } from '../../store/access/plans.ts';
 import { lockTeam } from '../../store/access/teams.ts';
 import { insertCaseEvents } from '../../store/cases/case-events.ts';
@@ -23,6 +24,11 @@ import { recordEvents } from '../webhooks/events.ts';
 
 /** Maximum number of runs that are started in one transaction. */
 const turnLength = 20;
+/** The same on a database of several nodes, where others wait for the transaction: whoever adds cases, or starts a run of the team. */
+const sharedTurnLength = 5;
+
+const maxStartedIn = (trx: Queries): number => (isShared(trx) ? sharedTurnLength : turnLength);
+
 /** Milliseconds until an agent that could not be started (the plan is exhausted, it has no revision) is retried. */
 const retryAfter = 60_000;
 
@@ -34,25 +40,34 @@ interface Consumer {
   capacity: number;
 }
 
+/** What a transaction has done, and why runs could not be started, for the log. */
+interface Turn {
+  startedCount: number;
+  refusals: readonly LogEntry['fields'][];
+}
+
+const noTurn: Turn = { startedCount: 0, refusals: [] };
+
 /** Gives the cases of one queue to its agents. */
 export const dispatchCasesJob = defineJob({ kind: jobKinds.dispatchCases, concurrency: 2, run: dispatchCases });
 
 async function dispatchCases(engine: HasStore & HasClock & HasLog & HasRuntimes, job: JobRow): Promise<void> {
-  const startedCount = await engine.store.transaction().execute(async (trx) => {
+  const { startedCount, refusals } = await engine.store.transaction().execute(async (trx): Promise<Turn> => {
     // The team first, because runs that end lock it before this job.
     const team = isShared(trx) ? await teamOfQueue(trx, job.subject_id) : undefined;
     if (team !== undefined) await lockTeam(trx, team);
-    if (!(await holdsJob(trx, job))) return 0;
+    if (!(await holdsJob(trx, job))) return noTurn;
     const queue = await trx.selectFrom('queues').selectAll().where('id', '=', job.subject_id).executeTakeFirst();
     const consumers = queue === undefined ? [] : await consumersOf(trx, queue);
     // One timestamp for both: a case that came due in between would be neither served nor waited for.
     const now = engine.clock.now();
-    const turn = queue === undefined ? { startedCount: 0, isBlocked: false } : await takeTurn(engine, trx, queue, consumers, now);
+    const turn = queue === undefined ? noTurn : await takeTurn(engine, trx, queue, consumers, now);
     // Released in the same transaction, so that whatever is added later finds a job that is not running, and makes it due.
     const dueAt = consumers.length === 0 ? undefined : await nextDispatch(trx, job.subject_id, turn, now);
     await releaseJob(trx, job, dueAt === undefined ? { status: 'done' } : { status: 'queued', dueAt });
-    return turn.startedCount;
+    return turn;
   });
+  for (const refusal of refusals) engine.log('warn', 'a case could not be started', refusal);
   if (startedCount > 0) engine.log('info', 'cases dispatched', { queue: job.subject_id, cases: startedCount });
 }
 
@@ -77,18 +92,18 @@ async function consumersOf(trx: Queries, queue: QueueRow): Promise<Consumer[]> {
 
 /** Gives one case to each agent in turn, as long as there is capacity and work. */
 async function takeTurn(
-  engine: HasClock & HasLog & HasRuntimes,
+  engine: HasClock & HasRuntimes,
   trx: Queries,
   queue: QueueRow,
   consumers: readonly Consumer[],
   time: number,
-): Promise<{ startedCount: number; isBlocked: boolean }> {
+): Promise<Turn> {
   const now = isoTime(time);
   await admitDueCases(trx, queue.id, now);
   let startedCount = 0;
-  let isBlocked = false;
+  const refusals: LogEntry['fields'][] = [];
   let available = consumers.filter(({ capacity }) => capacity > 0);
-  while (available.length > 0 && startedCount < turnLength) {
+  while (available.length > 0 && startedCount < maxStartedIn(trx)) {
     const remaining = new Set<Consumer>();
     for (const consumer of available) {
       const row = await nextCase(trx, { queueId: queue.id, ...consumer });
@@ -97,13 +112,7 @@ async function takeTurn(
         await begin(engine, trx, queue, row, consumer.agentId);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        isBlocked = true;
-        engine.log('warn', 'a case could not be started', {
-          queue: queue.id,
-          agent: consumer.agentId,
-          error: error.error,
-          message: error.message,
-        });
+        refusals.push({ queue: queue.id, agent: consumer.agentId, error: error.error, message: error.message });
         continue;
       }
       startedCount += 1;
@@ -112,7 +121,7 @@ async function takeTurn(
     }
     available = available.filter((consumer) => remaining.has(consumer));
   }
-  return { startedCount, isBlocked };
+  return { startedCount, refusals };
 }
 
 /** Starts the run of a case, and claims the case for it. */
@@ -133,14 +142,9 @@ async function begin(engine: HasClock & HasRuntimes, trx: Queries, queue: QueueR
 }
 
 /** When the queue must be dispatched again on its own. In addition, it is dispatched whenever capacity is freed or a case is added. */
-async function nextDispatch(
-  trx: Queries,
-  queueId: string,
-  { startedCount, isBlocked }: { startedCount: number; isBlocked: boolean },
-  now: number,
-): Promise<number | undefined> {
-  if (startedCount >= turnLength) return now;
+async function nextDispatch(trx: Queries, queueId: string, { startedCount, refusals }: Turn, now: number): Promise<number | undefined> {
+  if (startedCount >= maxStartedIn(trx)) return now;
   const postponedUntil = await nextPostponed(trx, queueId, isoTime(now));
-  const times = [...(isBlocked ? [now + retryAfter] : []), ...(postponedUntil === undefined ? [] : [Date.parse(postponedUntil)])];
+  const times = [...(refusals.length > 0 ? [now + retryAfter] : []), ...(postponedUntil === undefined ? [] : [Date.parse(postponedUntil)])];
   return times.length === 0 ? undefined : Math.min(...times);
 }

@@ -21,6 +21,7 @@ import {
   releaseJob,
 } from '../../store/jobs/jobs.ts';
 import type { Job } from './job.ts';
+import { JobCounts } from './job-counts.ts';
 
 /** Why a sleep ends. One error is shared, because each abort would otherwise create its own. */
 const wakeReason = new Error('The worker was woken.');
@@ -50,6 +51,8 @@ interface Slots {
   concurrency: number;
   run: (job: ClaimedJob, signal: AbortSignal) => Promise<void>;
   claim: (trx: Queries, claimant: Claimant) => Promise<ClaimedJob | undefined>;
+  /** Whether a claim locks other rows than that of its job. */
+  locksMore: boolean;
   onStop: (subjectId: string) => void;
   busyCount: number;
 }
@@ -60,6 +63,29 @@ interface DueKind {
   slots: Slots;
   now: number;
   hasAbandoned: boolean;
+}
+
+/** Kinds whose jobs are claimed in one transaction, and how many jobs it claims at most. */
+interface ClaimTurn {
+  dueKinds: readonly DueKind[];
+  limit: number;
+}
+
+/** What a transaction has claimed, and when the next of the other jobs is due. */
+interface Claims {
+  jobs: ClaimedJob[];
+  nextDue: number;
+  /** Whether it has reached its limit. */
+  isCut: boolean;
+}
+
+/**
+ * All claims of one process are one commit. Where other nodes wait for the claimed rows, each kind has its own. A kind that locks more than
+ * its job, such as the team, has one for each job: the locks of several would be in any order.
+ */
+function claimTurns(dueKinds: readonly DueKind[], isShared: boolean): ClaimTurn[] {
+  if (isShared) return dueKinds.map((due) => ({ dueKinds: [due], limit: due.slots.locksMore ? 1 : Number.POSITIVE_INFINITY }));
+  return dueKinds.length > 0 ? [{ dueKinds, limit: Number.POSITIVE_INFINITY }] : [];
 }
 
 /** Tables that, besides the time, decide whether a job may be claimed. */
@@ -82,6 +108,7 @@ const troublePause = 1_000;
 export type JobSignals = Pick<Worker, 'wake' | 'nextWake' | 'abort' | 'isWaitedFor'>;
 
 export class Worker {
+  readonly counts = new JobCounts();
   readonly #options: WorkerOptions;
   readonly #lease: number;
   readonly #kinds = new Map<string, Slots>();
@@ -91,7 +118,7 @@ export class Worker {
   #nextWake = deferred();
   #loop: Promise<void> | undefined;
   #isClosing = false;
-  /** Steady time of the last poll for work. */
+  /** Steady time of the last poll for work; long ago before the start. */
   #polledAt = Number.NEGATIVE_INFINITY;
   /** Wall-clock time of the last poll, which can be later than the current one if the clock was set back. */
   #lastTime = Number.NEGATIVE_INFINITY;
@@ -114,6 +141,7 @@ export class Worker {
         concurrency: typeof concurrency === 'number' ? concurrency : concurrency(parts),
         run: (job, signal) => run(parts, job, signal),
         claim: (trx, claimant) => claim?.(parts, trx, kind, claimant) ?? claimJob(trx, kind, claimant),
+        locksMore: claim !== undefined,
         onStop: (subjectId) => onStop?.(parts, subjectId),
         busyCount: 0,
       });
@@ -124,7 +152,7 @@ export class Worker {
 
   /** Whether the worker polls for work, as it does several times during a lease. */
   isAlive(): boolean {
-    return this.#loop !== undefined && !this.#isClosing && steadyTime(this.#options.clock) - this.#polledAt <= 2 * this.#lease;
+    return !this.#isClosing && steadyTime(this.#options.clock) - this.#polledAt <= 2 * this.#lease;
   }
 
   /** Polls for due work now. */
@@ -208,7 +236,6 @@ export class Worker {
     // Most wake-ups bring no work.
     if (this.#idleState.version === version && now < this.#idleState.until) return this.#idleState.until - now;
     const first = await firstDueTimes(store, [...this.#kinds.keys()]);
-    const claimedJobs: ClaimedJob[] = [];
     let next = now + this.#lease / 3;
     const dueKinds: DueKind[] = [];
     for (const [kind, slots] of this.#kinds) {
@@ -217,37 +244,43 @@ export class Worker {
       if (hasAbandoned || queuedDueAt <= now) dueKinds.push({ kind, slots, now, hasAbandoned });
       else next = Math.min(next, queuedDueAt);
     }
-    // All claims of one process are one commit. Where other nodes wait for the claimed rows, each kind has its own.
-    const turns = isShared(store) ? dueKinds.map((due) => [due]) : dueKinds.length > 0 ? [dueKinds] : [];
-    for (const turn of turns) {
-      const { jobs, nextDue } = await store.transaction().execute((trx) => this.#claimTurn(trx, turn));
-      claimedJobs.push(...jobs);
-      next = Math.min(next, nextDue);
+    for (const turn of claimTurns(dueKinds, isShared(store))) {
+      for (let isCut = true; isCut; ) {
+        const claims = await store.transaction().execute((trx) => this.#claimTurn(trx, turn));
+        // Not after the other turns, one of which could fail.
+        for (const job of claims.jobs) this.#begin(job, now + this.#lease);
+        next = Math.min(next, claims.nextDue);
+        ({ isCut } = claims);
+      }
     }
-    for (const job of claimedJobs) this.#begin(job, now + this.#lease);
     this.#idleState = { version, until: next };
     return Math.max(0, next - clock.now());
   }
 
   /** Claims the due jobs of some kinds. A transaction can be executed several times, so nothing but its result may remain of it. */
-  async #claimTurn(trx: Queries, dueKinds: readonly DueKind[]): Promise<{ jobs: ClaimedJob[]; nextDue: number }> {
-    const jobs: ClaimedJob[] = [];
-    let nextDue = Number.POSITIVE_INFINITY;
-    for (const due of dueKinds) nextDue = Math.min(nextDue, await this.#claimAll(trx, due, jobs));
-    return { jobs, nextDue };
+  async #claimTurn(trx: Queries, { dueKinds, limit }: ClaimTurn): Promise<Claims> {
+    const claims: Claims = { jobs: [], nextDue: Number.POSITIVE_INFINITY, isCut: false };
+    for (const due of dueKinds) await this.#claimAll(trx, due, limit, claims);
+    return claims;
   }
 
-  /** Claims the due jobs of a kind, up to its concurrency. Returns when the next one is due. */
-  async #claimAll(trx: Queries, { kind, slots, now, hasAbandoned }: DueKind, claimedJobs: ClaimedJob[]): Promise<number> {
+  /** Claims the due jobs of a kind, up to its concurrency and the limit of the turn. */
+  async #claimAll(trx: Queries, { kind, slots, now, hasAbandoned }: DueKind, limit: number, claims: Claims): Promise<void> {
     const { owner } = this.#options;
-    for (let free = slots.concurrency - slots.busyCount; free > 0 && !this.#isClosing; free--) {
-      const job = await slots.claim(trx, { owner, now, lease: this.#lease, hasAbandoned });
-      // A job that is due but may not be claimed yet waits for another one to end, which wakes this loop.
-      if (job === undefined) return (await nextDueTime(trx, kind, now)) ?? Number.POSITIVE_INFINITY;
-      claimedJobs.push(job);
-    }
     // A kind at its limit is polled again when one of its jobs ends.
-    return Number.POSITIVE_INFINITY;
+    for (let free = slots.concurrency - slots.busyCount; free > 0 && !this.#isClosing; free--) {
+      if (claims.jobs.length === limit) {
+        claims.isCut = true;
+        return;
+      }
+      const job = await slots.claim(trx, { owner, now, lease: this.#lease, hasAbandoned });
+      if (job === undefined) {
+        // A job that is due but may not be claimed yet waits for another one to end, which wakes this loop.
+        claims.nextDue = Math.min(claims.nextDue, (await nextDueTime(trx, kind, now)) ?? Number.POSITIVE_INFINITY);
+        return;
+      }
+      claims.jobs.push(job);
+    }
   }
 
   #begin(job: ClaimedJob, leaseUntil: number): void {
@@ -257,6 +290,8 @@ export class Worker {
     const controller = new AbortController();
     if (this.#isClosing) controller.abort(new JobAborted('shutdown'));
     slots.busyCount += 1;
+    this.counts.add('claimed', job.kind);
+    if (job.wasInterrupted) this.counts.add('takenOver', job.kind);
     const active: ActiveJob = { claim: { id: job.id, epoch: job.epoch }, controller, leaseUntil, end: Promise.resolve() };
     this.#active.set(key, active);
     active.end = this.#execute(job, slots.run, controller.signal, previous).finally(() => {
@@ -304,11 +339,14 @@ export class Worker {
 
   async #keepLeases(): Promise<void> {
     const now = this.#options.clock.now();
-    for (const active of this.#active.values()) {
+    for (const [key, active] of this.#active) {
       if (active.leaseUntil - now > (this.#lease * 2) / 3) continue;
       if (await prolongLease(this.#options.store, active.claim, now + this.#lease)) active.leaseUntil = now + this.#lease;
       // The handler released the job a moment ago, or another process has taken it. Aborting is right in both cases.
-      else active.controller.abort(new JobAborted('lost'));
+      else {
+        this.counts.add('lost', key.slice(0, key.indexOf(' ')));
+        active.controller.abort(new JobAborted('lost'));
+      }
     }
   }
 }

@@ -84,6 +84,7 @@ async function attempt(engine: PushEngine, job: JobRow, { row, browser }: Target
     topic: hash('sha256', message.request_id, 'base64url').slice(0, 32),
   };
   const result = await push.sender.post(browser.endpoint, headers, encryptPush(payloadOf(message), browser.keys), signal);
+  const endedAt = clock.now();
   engine.log(result.error === null ? 'debug' : 'info', 'push attempt', {
     ...{ subscription: row.id, host: new URL(browser.endpoint).host, status: result.status },
     ...{ error: result.error, ms: result.duration },
@@ -94,7 +95,7 @@ async function attempt(engine: PushEngine, job: JobRow, { row, browser }: Target
     const next = followUp(message.tries, result, push.timing);
     if (next === 'unsubscribe') await deletePushSubscription(trx, row.id);
     else if (next === 'drop') await deletePushMessage(trx, message);
-    else await postponePush(trx, message, clock.now() + next);
+    else await postponePush(trx, message, endedAt + next);
     return next === 'drop';
   });
 }

@@ -12,7 +12,7 @@ import { insertPushMessage, pushSubscriptionsOfTeam } from '../../store/push/pus
 export async function recordPushes(clock: Clock, trx: Queries, teamId: string, requestId: string): Promise<boolean> {
   const now = clock.now();
   const subscriptionIds = await pushSubscriptionsOfTeam(trx, teamId, now);
-  for (const subscriptionId of subscriptionIds) {
+  for (const subscriptionId of subscriptionIds.sort()) {
     await insertPushMessage(trx, { subscription_id: subscriptionId, request_id: requestId, tries: 0, due_at: now });
     await nudgeJob(trx, { kind: jobKinds.push, subjectId: subscriptionId, dueAt: now });
   }

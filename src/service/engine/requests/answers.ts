@@ -1,7 +1,7 @@
 /** Checks answers to human requests against the request, and puts them into words. Pure. */
 import type { HumanQuestion } from '../../../interface/types.ts';
 import { type ErrorDetail, ServiceError } from '../../errors.ts';
-import type { HumanAnswer } from '../../runtimes/runtime.ts';
+import type { HumanAnswer } from '../../runtimes/run-host.ts';
 
 export interface RequestToAnswer {
   type: 'approval' | 'question';

@@ -7,6 +7,7 @@
 
 import { findTeam, updateTeamRow } from '../../store/access/teams.ts';
 import type { Queries } from '../../store/database/database.ts';
+import { lockRows } from '../../store/database/row-locks.ts';
 import type { JobRow, RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
@@ -57,11 +58,20 @@ export const remindJob = defineJob({ kind: jobKinds.remind, concurrency: 1, run:
 
 async function remind(engine: HasStore & HasClock & HasLog & HasWorker, job: JobRow): Promise<void> {
   const teamId = job.subject_id;
-  await engine.store.transaction().execute(async (trx) => {
-    if (!(await holdsJob(trx, job))) return;
+  const count = await engine.store.transaction().execute(async (trx) => {
     const now = engine.clock.now();
+    // A request that is answered at this moment is not reminded of: whoever answers it locks its run.
+    const candidates = await dueReminders(trx, teamId, now, maxReminders);
+    await lockRows(
+      trx,
+      'runs',
+      candidates.map(({ run_id }) => run_id),
+    );
     const remindAfter = await remindAfterOf(trx, teamId);
-    const requests = remindAfter === null ? [] : await dueReminders(trx, teamId, now, maxReminders);
+    if (!(await holdsJob(trx, job))) return 0;
+    const ids = new Set(candidates.map(({ id }) => id));
+    const due = remindAfter === null ? [] : await dueReminders(trx, teamId, now, maxReminders);
+    const requests = due.filter(({ id }) => ids.has(id));
     for (const request of requests) {
       const nextAt = now + reminderPause(remindAfter as number, request.reminders + 1);
       const reminded = await recordReminder(trx, request, { at: isoTime(now), nextAt });
@@ -71,8 +81,9 @@ async function remind(engine: HasStore & HasClock & HasLog & HasWorker, job: Job
     }
     const next = remindAfter === null ? undefined : await nextReminder(trx, teamId);
     await releaseJob(trx, job, next === undefined ? { status: 'done' } : { status: 'queued', dueAt: next });
-    if (requests.length > 0) engine.log('info', 'reminded of human requests', { team: teamId, requests: requests.length });
+    return requests.length;
   });
+  if (count > 0) engine.log('info', 'reminded of human requests', { team: teamId, requests: count });
   engine.worker.wake();
 }
 

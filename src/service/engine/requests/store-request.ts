@@ -1,6 +1,6 @@
 /** Stores what a run asks a person, in the transaction in which it starts to wait. */
 import { newId } from '../../ids.ts';
-import type { Outcome } from '../../runtimes/runtime.ts';
+import type { Outcome } from '../../runtimes/run-host.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { HumanRequestRow, RunRow } from '../../store/database/schema.ts';
 import { insertHumanRequest } from '../../store/runs/human-requests.ts';

@@ -1,8 +1,9 @@
 /** The memory of agents: small texts that are written by their runs and read by later ones. */
 import { ServiceError } from '../../errors.ts';
-import type { MemoryWrite } from '../../runtimes/runtime.ts';
+import type { MemoryWrite } from '../../runtimes/run-host.ts';
 import { countMemoryFiles, findMemoryFile, memoryTexts, putMemoryFile } from '../../store/agents/memory-files.ts';
 import type { Queries } from '../../store/database/database.ts';
+import { lockRows } from '../../store/database/row-locks.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 
 /** Limits of an agent's memory: files, bytes of each, characters of a path. */
@@ -28,6 +29,8 @@ export async function remember(trx: Queries, run: RunRow, { path, content, appen
       'The memory of this agent is turned off. Turn it on with `aops agents update AGENT --memory`.',
     );
   checkPath(path);
+  // Other runs of the agent can write to the same file.
+  await lockRows(trx, 'agents', [run.agent_id]);
   const before = await findMemoryFile(trx, run.agent_id, path);
   const newContent = append && before !== undefined ? appendText(before.content, content) : content;
   const size = Buffer.byteLength(newContent);

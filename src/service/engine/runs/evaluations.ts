@@ -12,7 +12,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { runById } from '../../store/runs/runs.ts';
-import type { HasClock, HasSandboxes, HasStore } from '../engine.ts';
+import type { HasClock, HasStore, HasWorkspaces } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
 /**
@@ -43,13 +43,13 @@ export async function withdrawEvaluation(engine: HasClock, trx: Queries, run: Ru
 /** Evaluates a run that has ended. */
 export const evaluateJob = defineJob({ kind: jobKinds.evaluate, concurrency: 2, run: evaluateRun });
 
-async function evaluateRun(engine: HasStore & HasClock & HasSandboxes, job: JobRow): Promise<void> {
-  const { store, sandboxes, clock } = engine;
+async function evaluateRun(engine: HasStore & HasClock & HasWorkspaces, job: JobRow): Promise<void> {
+  const { store, workspaces, clock } = engine;
   const run = await runById(store, job.subject_id);
   if (run === undefined) return void (await releaseJob(store, job, { status: 'done' }));
   const scopes = ['', run.build_id].map((buildId) => listRubrics(store, { agentId: run.agent_id, buildId }));
   const rubrics = (await Promise.all(scopes)).flat();
-  const evaluation = await evaluate(rubrics, await readFacts(store, sandboxes, run));
+  const evaluation = await evaluate(rubrics, await readFacts(store, run, () => workspaces.files(run.sandbox_id)));
   await store.transaction().execute(async (trx) => {
     // The job was revoked if the run has continued in the meantime.
     if (!(await holdsJob(trx, job))) return;

@@ -8,7 +8,7 @@ import { requireRoomForRun } from '../../plans/plan-limits.ts';
 import { findLiveAgent, type LiveAgent } from '../../store/agents/agents.ts';
 import { keepProcedure } from '../../store/agents/builds.ts';
 import type { Queries } from '../../store/database/database.ts';
-import { lockRows } from '../../store/database/row-locks.ts';
+import { shareRow } from '../../store/database/row-locks.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, revokeJob } from '../../store/jobs/jobs.ts';
@@ -53,9 +53,8 @@ export async function startRun(engine: HasStore & HasClock & HasRuntimes & HasWo
 
 /** The same within a transaction of the caller, which must wake the worker after the commit. */
 export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, start: RunStart): Promise<RunRow> {
-  // So that the agent is not deleted meanwhile, and the run is the team's next.
-  await lockRows(trx, 'teams', [start.teamId]);
-  await lockRows(trx, 'agents', [start.agentId]);
+  // So that the agent is not deleted meanwhile. The team is locked when the run gets its number: until then, others can start runs.
+  await shareRow(trx, 'agents', start.agentId);
   const agent = await findLiveAgent(trx, start.teamId, start.agentId);
   if (agent === undefined) throw notFound('agent', start.agentId);
   await requireRoomForRun(trx, start.teamId, engine.clock.now());
@@ -110,7 +109,6 @@ export async function stopRun(
   runId: string,
 ): Promise<{ run: RunRow; stopped: boolean }> {
   const result = await engine.store.transaction().execute(async (trx) => {
-    await lockRows(trx, 'runs', [runId]);
     const run = await findRun(trx, teamId, runId);
     if (run === undefined) throw notFound('run', runId);
     const stoppedRun = await interruptRun(engine, trx, runId);

@@ -1,6 +1,6 @@
 /** Turns what people write, and the events of runtimes, into messages. Pure, except for new IDs. */
 import { newId } from '../../ids.ts';
-import type { RuntimeEvent } from '../../runtimes/runtime.ts';
+import type { RuntimeEvent } from '../../runtimes/run-host.ts';
 import type { NewMessage, RunRow } from '../../store/database/schema.ts';
 
 type RunTurn = Pick<RunRow, 'id' | 'turn'>;

@@ -1,62 +1,61 @@
-/** Stores the pictures of screenshot events: first the bytes on disk, then the rows that refer to them. */
-import { createHash } from 'node:crypto';
+/** Stores the pictures of screenshot events: first their bytes, then the rows that refer to them. */
 import type { Insertable } from 'kysely';
-import type { FileStore } from '../../files/file-store.ts';
+import type { StoredFile } from '../../files/stored-file.ts';
 import { newId } from '../../ids.ts';
-import type { RunPicture, RuntimeEvent } from '../../runtimes/runtime.ts';
+import type { RunPicture, RuntimeEvent } from '../../runtimes/run-host.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { RunFilesTable, RunRow } from '../../store/database/schema.ts';
-import { filesOfEvents, insertRunFile } from '../../store/runs/run-files.ts';
+import { filesOfEvents, insertRunFile, runFileKey } from '../../store/runs/run-files.ts';
 import { insertToolExecution } from '../../store/runs/tool-executions.ts';
+import type { HasClock, HasFiles, HasLog, HasStore } from '../engine.ts';
+import { keepFiles, storeFiles } from '../files/stored-files.ts';
 
 export type ScreenshotEvent = Extract<RuntimeEvent, { kind: 'screenshot' }>;
 type RunTurn = Pick<RunRow, 'id' | 'turn'>;
-/** A picture whose bytes are on disk. */
+/** A picture whose bytes are stored. */
 export type StoredPicture = Omit<Insertable<RunFilesTable>, 'created_at'>;
 
 export const isScreenshot = (event: RuntimeEvent): event is ScreenshotEvent => event.kind === 'screenshot';
 
-/** Writes the new pictures of events to disk. */
-export async function storePictures(disk: FileStore, run: RunTurn, events: readonly ScreenshotEvent[]): Promise<StoredPicture[]> {
-  const storedPictures: StoredPicture[] = [];
-  for (const event of events) {
-    for (const [eventId, picture] of [
-      [beforeOf(event), event.before],
-      [event.id, event.image],
-    ] as const) {
-      if (picture === undefined || 'of' in picture) continue;
-      const id = newId();
-      await disk.write(run.id, id, picture.bytes);
-      storedPictures.push({
-        id,
-        run_id: run.id,
-        turn: run.turn,
-        event_id: eventId,
-        name: picture.name,
-        mime_type: picture.mimeType,
-        size: picture.bytes.byteLength,
-        sha256: createHash('sha256').update(picture.bytes).digest('hex'),
-      });
-    }
-  }
-  return storedPictures;
+/** Stores the bytes of the new pictures of events. */
+export async function storePictures(
+  engine: HasStore & HasClock & HasLog & HasFiles,
+  run: RunTurn,
+  events: readonly ScreenshotEvent[],
+): Promise<StoredPicture[]> {
+  const pictures = events.flatMap((event) =>
+    (
+      [
+        [beforeOf(event), event.before],
+        [event.id, event.image],
+      ] as const
+    ).flatMap(([eventId, picture]) => (picture === undefined || 'of' in picture ? [] : [{ eventId, picture, id: newId() }])),
+  );
+  if (pictures.length === 0) return [];
+  const storedFiles = await storeFiles(
+    engine,
+    pictures.map(({ id, picture }) => ({ key: runFileKey({ id, run_id: run.id }), data: picture.bytes })),
+  );
+  return pictures.map(({ id, eventId, picture }, index) => {
+    const { size, sha256 } = storedFiles[index] as StoredFile;
+    return { id, run_id: run.id, turn: run.turn, event_id: eventId, name: picture.name, mime_type: picture.mimeType, size, sha256 };
+  });
 }
 
-/** Records executions with their pictures. Those that the turn already has are skipped, and their pictures are returned as `duplicates`. */
+/** Records executions with their pictures, and returns these. Those that the turn already has are skipped; nothing refers to their pictures. */
 export async function insertExecutions(
   trx: Queries,
   run: RunTurn,
   events: readonly ScreenshotEvent[],
   storedPictures: readonly StoredPicture[],
   now: string,
-): Promise<{ recordedPictures: (StoredPicture & { created_at: string })[]; duplicates: StoredPicture[] }> {
+): Promise<(StoredPicture & { created_at: string })[]> {
   const recordedPictures = [];
-  const duplicates = [];
   for (const picture of storedPictures) {
     const file = { ...picture, created_at: now };
     if (await insertRunFile(trx, file)) recordedPictures.push(file);
-    else duplicates.push(picture);
   }
+  if (recordedPictures.length > 0) await keepFiles(trx, recordedPictures.map(runFileKey));
   const namedPictures = events.flatMap((event) => [nameOf(beforeOf(event), event.before), nameOf(event.id, event.image)]);
   const files = await filesOfEvents(trx, run.id, run.turn, [...new Set(namedPictures.filter((name) => name !== undefined))]);
   const idOf = (name: string | undefined): string | null => files.find(({ event_id }) => event_id === name)?.id ?? null;
@@ -76,11 +75,7 @@ export async function insertExecutions(
       after_file_id: idOf(nameOf(event.id, event.image)),
     });
   }
-  return { recordedPictures, duplicates };
-}
-
-export async function removePictures(disk: FileStore, pictures: readonly StoredPicture[]): Promise<void> {
-  for (const { run_id, id } of pictures) await disk.remove(run_id, id);
+  return recordedPictures;
 }
 
 /** Adds the run file of a picture to the result of the call that took it: its ID is needed for the download. */

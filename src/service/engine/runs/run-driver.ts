@@ -1,33 +1,44 @@
 /** Executes a `run` job: prepares the sandbox, lets the runtime advance the run, and records the outcome. */
 import { hostTrouble } from '../../host-trouble.ts';
 import { errorFields } from '../../log.ts';
-import type { Outcome } from '../../runtimes/runtime.ts';
+import type { Outcome } from '../../runtimes/run-host.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { procedureText } from '../../store/agents/builds.ts';
 import type { Queries } from '../../store/database/database.ts';
 import { lockRows } from '../../store/database/row-locks.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import { type ClaimedJob, holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
+import { type ClaimedJob, deferJob, holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { type ExecutedRun, executedRun } from '../../store/runs/held-runs.ts';
 import { claimRunJob } from '../../store/runs/run-queue.ts';
 import { changeReadRun, isTerminal, runById } from '../../store/runs/runs.ts';
 import { reviveSandbox } from '../../store/runs/sandboxes.ts';
-import type { HasClock, HasLog, HasRepositories, HasRunConcurrency, HasRuntimes, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
+import type { ClaimedWorkspace } from '../../store/runs/workspace-files.ts';
+import type { HasClock, HasLog, HasRepositories, HasRunConcurrency, HasRuntimes, HasStore, HasWorker, HasWorkspaces } from '../engine.ts';
 import { defineJob, type JobClaim } from '../jobs/job.ts';
 import { isShutdown } from '../jobs/leave.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
+import type { RunWorkspace } from '../run-workspaces.ts';
 import { recordRunEvents, runEvent } from '../webhooks/run-events.ts';
+import { WorkspaceLostError } from '../workspaces/workspace-lost.ts';
 import { countInterruptions } from './interruptions.ts';
-import { RunLostError, RunSession, type SessionEngine } from './run-session.ts';
+import { RunLostError } from './run-record.ts';
+import { RunSession, type SessionEngine } from './run-session.ts';
 import { prepareRepository } from './workspace-repository.ts';
 
 /** The parts of the engine that are needed to execute a run. */
-type DriverEngine = SessionEngine & HasSandboxes & HasRepositories & HasRuntimes;
+type DriverEngine = SessionEngine & HasWorkspaces & HasRepositories & HasRuntimes;
 
 /** A claimed run. If its folder exists already, it is `running` since the claim. */
-type RunClaim = ClaimedJob & { readonly begun?: { readonly run: ExecutedRun; readonly sandbox: Sandbox } };
+type RunClaim = ClaimedJob & {
+  readonly begun?: { readonly run: ExecutedRun; readonly sandbox: Sandbox; readonly shouldWake: boolean };
+  /** Undefined if there is nothing to execute. */
+  readonly workspace?: ClaimedWorkspace;
+};
+
+/** Milliseconds after which a run is tried again whose sandbox is in use by a run on another node. */
+const sandboxDelay = 1_000;
 
 /**
  * Takes the next run. It is `running` from then on, because the files of a run that has started can be listed: if its folder cannot
@@ -37,17 +48,21 @@ const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Pr
   const job = await claimRunJob(trx, kind, claimant);
   if (job === undefined) return undefined;
   const run = await executedRun(trx, job);
-  if (run?.status !== 'pending') return job;
-  if (run.started_at !== null) await reviveSandbox(trx, run.sandbox_id);
-  const sandbox = job.wasInterrupted ? undefined : engine.sandboxes.createNow(run.sandbox_id);
+  if (!isExecutable(run)) return job;
+  if (run.status === 'pending' && run.started_at !== null) await reviveSandbox(trx, run.sandbox_id);
+  const workspace = await engine.workspaces.claim(trx, run.sandbox_id, job.id);
+  if (workspace === undefined) {
+    await deferJob(trx, job, claimant.now + sandboxDelay);
+    return claimRun(engine, trx, kind, claimant);
+  }
+  if (run.status !== 'pending') return { ...job, workspace };
+  const sandbox = job.wasInterrupted ? undefined : engine.workspaces.createNow(run.sandbox_id, workspace);
   if (sandbox !== undefined) {
     const { run: begunRun, shouldWake } = await begin(engine, trx, run);
-    // Wakes the worker before the commit, but it is the worker that executes this, and it polls afterwards.
-    if (shouldWake) engine.worker.wake();
-    return { ...job, begun: { run: begunRun, sandbox } };
+    return { ...job, workspace, begun: { run: begunRun, sandbox, shouldWake } };
   }
   await changeReadRun(trx, run, { status: 'starting', updated_at: isoTime(claimant.now) });
-  return job;
+  return { ...job, workspace };
 };
 
 /** Changes the status of a run, which the transaction has read, to `running`. With `shouldWake`, wake the worker after the commit. */
@@ -71,43 +86,73 @@ export const runJob = defineJob<DriverEngine & HasRunConcurrency>({
 });
 
 async function driveRun(engine: DriverEngine, job: RunClaim, signal: AbortSignal): Promise<void> {
+  let session: RunSession | undefined;
+  // Deliveries of its beginning, which are stored since the claim was committed.
+  if (job.begun?.shouldWake) engine.worker.wake();
   try {
-    const session = await openSession(engine, job, signal);
+    session = await openSession(engine, job, signal);
     if (session === undefined) return;
     const outcome = await advance(engine, session, job, signal);
-    if (signal.aborted) return await releaseRun(engine, job, signal);
+    if (signal.aborted) return await releaseRun(engine, job, session, signal);
     await session.finish(outcome);
     engine.log('info', 'run advanced', { run: job.subject_id, outcome: outcome.status });
   } catch (error) {
-    releaseProcesses(engine, job.subject_id);
-    if (error instanceof RunLostError || signal.aborted) return await releaseRun(engine, job, signal);
+    void releaseProcesses(engine, job.subject_id);
+    if (isLost(error) || signal.aborted) return await releaseRun(engine, job, session, signal);
     throw error;
+  } finally {
+    session?.workspace.close();
   }
 }
 
-/** Ends what a runtime keeps for a run that it believes to be waiting. */
-function releaseProcesses({ runtimes }: HasRuntimes, runId: string): void {
-  for (const runtime of runtimes.values()) runtime.release?.(runId);
+const isLost = (error: unknown): boolean => error instanceof RunLostError || error instanceof WorkspaceLostError;
+
+/** Ends what a runtime keeps for a run that it believes to be waiting. Resolves when its processes have ended. */
+async function releaseProcesses({ runtimes }: HasRuntimes, runId: string): Promise<void> {
+  await Promise.all([...runtimes.values()].map((runtime) => runtime.release?.(runId)));
 }
 
 /** Prepares everything that the runtime needs. Returns undefined if there is nothing to execute. */
 async function openSession(engine: DriverEngine, job: RunClaim, signal: AbortSignal): Promise<RunSession | undefined> {
   const claimedRun = job.begun?.run ?? (await executedRun(engine.store, job));
-  // Created before the run is `running`: the files of a run that has started can be listed.
-  const createdSandbox = isExecutable(claimedRun)
-    ? (job.begun?.sandbox ?? (await engine.sandboxes.create(claimedRun.sandbox_id)))
-    : undefined;
-  const isEntered = claimedRun?.status === 'running' && !job.wasInterrupted;
-  const interruptions = isEntered ? 0 : await enter(engine, job);
-  if (interruptions === undefined) return undefined;
-  const run = isEntered ? claimedRun : await executedRun(engine.store, job);
-  if (run === undefined) return undefined;
-  const sandbox = createdSandbox ?? (await engine.sandboxes.create(run.sandbox_id));
-  const procedure = await procedureText(engine.store, run.procedure_hash);
-  const session = new RunSession({ engine, claim: job, run, procedure, sandbox, interruptions, signal });
-  await session.load();
-  return session;
+  // Opened before the run is `running`: the files of a run that has started can be listed.
+  const workspace = isExecutable(claimedRun) ? await openWorkspace(engine, job, claimedRun, signal) : undefined;
+  try {
+    const isEntered = claimedRun?.status === 'running' && !job.wasInterrupted;
+    const interruptions = isEntered ? 0 : await enter(engine, job);
+    const run = isEntered || interruptions === undefined ? claimedRun : await executedRun(engine.store, job);
+    if (interruptions === undefined || run === undefined || workspace === undefined) {
+      workspace?.close();
+      return undefined;
+    }
+    const procedure = await procedureText(engine.store, run.procedure_hash);
+    const session = new RunSession({ engine, claim: job, run, procedure, workspace, interruptions, signal });
+    await session.load();
+    return session;
+  } catch (error) {
+    workspace?.close();
+    throw error;
+  }
 }
+
+async function openWorkspace(
+  engine: DriverEngine,
+  job: RunClaim,
+  run: ExecutedRun,
+  signal: AbortSignal,
+): Promise<RunWorkspace | undefined> {
+  const claimed = job.workspace ?? (await claimWorkspace(engine, job, run));
+  if (claimed === undefined) return undefined;
+  // The process of an agent that waits here would continue with files, and with a session, of the past.
+  if (claimed.wasElsewhere) await releaseProcesses(engine, run.id);
+  return engine.workspaces.open(run.sandbox_id, claimed, { created: job.begun?.sandbox, signal });
+}
+
+/** For a job that something else than `claimRun` has claimed. */
+const claimWorkspace = (engine: DriverEngine, job: ClaimedJob, run: ExecutedRun): Promise<ClaimedWorkspace | undefined> =>
+  engine.store
+    .transaction()
+    .execute(async (trx) => ((await holdsJob(trx, job)) ? engine.workspaces.claim(trx, run.sandbox_id, job.id) : undefined));
 
 type ExecutableStatus = 'not_started' | 'pending' | 'starting' | 'running';
 
@@ -146,13 +191,22 @@ async function advance(
     if (session.hasRepository) await unlessAborted(prepareRepository(engine, session), signal);
     return await unlessAborted(runtime.advance(session), signal);
   } catch (error) {
-    if (error instanceof RunLostError || signal.aborted || hostTrouble(error) !== undefined) throw error;
+    if (isLost(error) || signal.aborted || hostTrouble(error) !== undefined) throw error;
     engine.log('warn', 'a run failed with an error of its runtime', { run: job.subject_id, ...errorFields(error) });
     return { status: 'failed', error: error instanceof Error ? error.message : String(error) };
   }
 }
 
-/** After an abort: at shutdown, the job is released so that the run continues at the next start. A stopped or lost job must not be touched. */
-async function releaseRun(engine: HasStore & HasClock, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+/**
+ * After an abort: at shutdown, the job is released so that the run continues at the next start, or on another node. A stopped or lost job
+ * must not be touched.
+ */
+async function releaseRun(
+  engine: HasStore & HasClock,
+  job: ClaimedJob,
+  session: RunSession | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted) await session?.workspace.salvage();
   if (isShutdown(signal)) await yieldJob(engine.store, job, engine.clock.now());
 }

@@ -3,13 +3,25 @@
  * long. A run that has not ended is never removed, however old it is.
  */
 import { setImmediate } from 'node:timers/promises';
+import { removingSandboxes } from '../../sandbox/aside.ts';
 import { forgetExpiredTokens } from '../../store/access/credentials.ts';
 import type { JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { endedRuns, firstRunEnd, removeRuns } from '../../store/runs/run-removal.ts';
-import type { HasBackups, HasClock, HasFiles, HasLog, HasRepositories, HasRetention, HasSandboxes, HasStore } from '../engine.ts';
+import type {
+  HasBackups,
+  HasClock,
+  HasFiles,
+  HasLog,
+  HasRepositories,
+  HasRetention,
+  HasSandboxes,
+  HasStore,
+  HasWorkspaces,
+} from '../engine.ts';
+import { discardFiles, dropFiles, sweepFiles } from '../files/stored-files.ts';
 import { defineJob } from '../jobs/job.ts';
 
 /** Number of runs removed in one transaction. */
@@ -26,7 +38,7 @@ async function planRunRetention({ store, clock }: HasStore & HasClock): Promise<
 export const forgetRunsJob = defineJob({ kind: jobKinds.forgetRuns, concurrency: 1, run: forgetRuns, atStart: planRunRetention });
 
 async function forgetRuns(
-  engine: HasStore & HasClock & HasLog & HasSandboxes & HasRepositories & HasFiles & HasRetention & HasBackups,
+  engine: HasStore & HasClock & HasLog & HasSandboxes & HasWorkspaces & HasRepositories & HasFiles & HasRetention & HasBackups,
   job: JobRow,
   signal: AbortSignal,
 ): Promise<void> {
@@ -36,7 +48,7 @@ async function forgetRuns(
   await forgetExpiredTokens(store, now);
   // Removes files that a crash left on the disk.
   await engine.sandboxes.sweep();
-  await engine.files.sweep();
+  await sweepFiles(engine);
   await engine.repositories.sweep(now);
   let dueAt = now + interval;
   if (runRetention !== undefined) {
@@ -49,22 +61,29 @@ async function forgetRuns(
   await releaseJob(store, job, { status: 'queued', dueAt });
 }
 
-async function removeEnded(engine: HasStore & HasSandboxes & HasFiles & HasBackups, before: string, signal: AbortSignal): Promise<number> {
-  const { store, sandboxes, files } = engine;
+async function removeEnded(
+  engine: HasStore & HasClock & HasLog & HasSandboxes & HasWorkspaces & HasFiles & HasBackups,
+  before: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const { store, clock, sandboxes, workspaces } = engine;
   let removedCount = 0;
   for (let ids = await endedRuns(store, before, batchSize); ids.length > 0; ids = await endedRuns(store, before, batchSize)) {
     if (signal.aborted) break;
     await engine.backups.removals.run(signal, async () => {
-      const putAside: (() => Promise<void>)[] = [];
-      const count = await store.transaction().execute(async (trx) => {
-        // A run that is being continued at this moment waits for the transaction, and then finds that it is gone.
-        const { runs, sandboxIds } = await removeRuns(trx, ids, { before, jobKinds: [jobKinds.run, jobKinds.evaluate] });
-        for (const id of sandboxIds) putAside.push(await sandboxes.putAside(id));
-        for (const run of runs) putAside.push(await files.putAside(run.id));
-        return runs.length;
-      });
-      removedCount += count;
-      for (const remove of putAside) await remove();
+      const removed = await removingSandboxes(sandboxes, (attempt) =>
+        store.transaction().execute((trx) =>
+          attempt(async ({ putAside }) => {
+            // A run that is being continued at this moment waits for the transaction, and then finds that it is gone.
+            const { runs, fileKeys, sandboxIds } = await removeRuns(trx, ids, { before, jobKinds: [jobKinds.run, jobKinds.evaluate] });
+            for (const id of sandboxIds) await putAside(id);
+            await dropFiles(trx, fileKeys, clock.now());
+            return { count: runs.length, fileKeys: [...fileKeys, ...(await workspaces.forget(trx, sandboxIds))] };
+          }),
+        ),
+      );
+      removedCount += removed.count;
+      await discardFiles(engine, removed.fileKeys);
     });
     // Requests take precedence.
     await setImmediate();

@@ -1,6 +1,6 @@
 /** What the tools of a run's agent do: they use the same functions as the steps of procedures, and are journalled like these. */
 import { notFound } from '../../errors.ts';
-import type { RunArtifact, RunCase, RunTools, ToolAction, ToolUse } from '../../runtimes/runtime.ts';
+import type { RunArtifact, RunCase, RunTools, ToolAction, ToolUse } from '../../runtimes/run-host.ts';
 import { listArtifactMessageRows } from '../../store/artifacts/artifact-messages.ts';
 import { findArtifact } from '../../store/artifacts/artifacts.ts';
 import type { Queries } from '../../store/database/database.ts';

@@ -5,7 +5,8 @@ import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { expireSandbox, expiryOf, insertSandbox } from '../../store/runs/sandboxes.ts';
-import type { HasBackups, HasClock, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
+import type { HasBackups, HasClock, HasFiles, HasLog, HasSandboxes, HasStore, HasWorker, HasWorkspaces } from '../engine.ts';
+import { discardFiles } from '../files/stored-files.ts';
 import { defineJob } from '../jobs/job.ts';
 
 /** How many milliseconds a sandbox waits for a run: 24 hours. */
@@ -28,14 +29,19 @@ export async function stageSandbox(engine: HasStore & HasClock & HasWorker, team
 export const expireSandboxJob = defineJob({ kind: jobKinds.expireSandbox, concurrency: 1, run: expireStagedSandbox });
 
 async function expireStagedSandbox(
-  engine: HasStore & HasClock & HasSandboxes & HasBackups,
+  engine: HasStore & HasClock & HasLog & HasSandboxes & HasWorkspaces & HasFiles & HasBackups,
   job: JobRow,
   signal: AbortSignal,
 ): Promise<void> {
   const hasExpired = await engine.backups.removals.run(signal, async () => {
-    const isMarked = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
-    if (isMarked) await engine.sandboxes.remove(job.subject_id);
-    return isMarked;
+    const fileKeys = await engine.store.transaction().execute(async (trx) => {
+      const isMarked = await expireSandbox(trx, job.subject_id, isoTime(engine.clock.now()));
+      return isMarked ? engine.workspaces.forget(trx, [job.subject_id]) : undefined;
+    });
+    if (fileKeys === undefined) return false;
+    await engine.sandboxes.remove(job.subject_id);
+    await discardFiles(engine, fileKeys);
+    return true;
   });
   const laterExpiry = hasExpired ? undefined : await expiryOf(engine.store, job.subject_id);
   // If the clock was set back a moment ago, the job was claimed too early.

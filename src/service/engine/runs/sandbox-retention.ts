@@ -3,12 +3,14 @@
  * whose runs all ended longer ago than that. The messages and records of the runs are kept.
  */
 
+import { removingSandboxes } from '../../sandbox/aside.ts';
 import type { JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { nudgeJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { endedSandboxes, firstEnd, removeEndedSandbox } from '../../store/runs/sandboxes.ts';
-import type { HasBackups, HasClock, HasRetention, HasSandboxes, HasStore } from '../engine.ts';
+import type { HasBackups, HasClock, HasFiles, HasLog, HasRetention, HasSandboxes, HasStore, HasWorkspaces } from '../engine.ts';
+import { discardFiles } from '../files/stored-files.ts';
 import { defineJob } from '../jobs/job.ts';
 
 /** Number of sandboxes looked up at a time. */
@@ -33,11 +35,11 @@ export const expireRunSandboxesJob = defineJob({
 });
 
 async function expireRunSandboxes(
-  engine: HasStore & HasClock & HasSandboxes & HasRetention & HasBackups,
+  engine: HasStore & HasClock & HasLog & HasSandboxes & HasWorkspaces & HasFiles & HasRetention & HasBackups,
   job: JobRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, clock, sandboxRetention, sandboxes } = engine;
+  const { store, clock, sandboxRetention, sandboxes, workspaces } = engine;
   if (sandboxRetention === undefined) return void (await releaseJob(store, job, { status: 'done' }));
   const before = isoTime(Math.max(0, clock.now() - sandboxRetention));
   for (
@@ -47,12 +49,17 @@ async function expireRunSandboxes(
   ) {
     for (const id of ids)
       await engine.backups.removals.run(signal, async () => {
-        const putAside = await store.transaction().execute(async (trx) => {
-          // A run that is being continued at this moment waits for the transaction, and then creates its sandbox again.
-          const isRemoved = await removeEndedSandbox(trx, id, before, isoTime(clock.now()));
-          return isRemoved ? sandboxes.putAside(id) : undefined;
-        });
-        await putAside?.();
+        const fileKeys = await removingSandboxes(sandboxes, (attempt) =>
+          store.transaction().execute((trx) =>
+            attempt(async ({ putAside }) => {
+              // A run that is being continued at this moment waits for the transaction, and then creates its sandbox again.
+              if (!(await removeEndedSandbox(trx, id, before, isoTime(clock.now())))) return [];
+              await putAside(id);
+              return workspaces.forget(trx, [id]);
+            }),
+          ),
+        );
+        await discardFiles(engine, fileKeys);
       });
   }
   const first = await firstEnd(store);

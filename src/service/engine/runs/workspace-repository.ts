@@ -9,7 +9,7 @@ import {
   type RepositorySource,
   shortCommit,
 } from '../../repositories/repositories.ts';
-import type { RuntimeEvent } from '../../runtimes/runtime.ts';
+import type { RuntimeEvent } from '../../runtimes/run-host.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { SandboxRepositoryRow } from '../../store/database/schema.ts';
@@ -54,6 +54,7 @@ interface Execution {
   readonly sandbox: Sandbox;
   readonly signal: AbortSignal;
   emit(events: RuntimeEvent[]): Promise<void>;
+  recordFiles(write: (trx: Queries) => Promise<void>): Promise<void>;
 }
 
 /** Milliseconds between messages about the progress. */
@@ -72,11 +73,13 @@ export async function prepareRepository(engine: HasStore & HasClock & HasReposit
     const source: RepositorySource = { kind: row.kind, location: row.source, ref: row.ref ?? undefined };
     const order = { teamId: row.team_id, source, commit: row.commit_id, sourceBranch: row.base_branch, branch: row.branch };
     const workspace = await fill(order, { signal, onProgress: progressMessages(engine, execution, source) });
-    await recordCheckOut(store, sandbox.id, {
-      commit_id: workspace.commit,
-      base_branch: workspace.sourceBranch ?? null,
-      ready_at: isoTime(clock.now()),
-    });
+    await execution.recordFiles((trx) =>
+      recordCheckOut(trx, sandbox.id, {
+        commit_id: workspace.commit,
+        base_branch: workspace.sourceBranch ?? null,
+        ready_at: isoTime(clock.now()),
+      }),
+    );
     await finishCheckOut(sandbox);
     await execution.emit([{ kind: 'text', id: 'repository', text: describe(row, source, workspace) }]);
   });

@@ -3,6 +3,7 @@ import { deliveryStatuses } from '../../../interface/webhook-events.ts';
 import { holdTime, isSustained, nextWait } from '../../outbound/attempt-times.ts';
 import type { SendResult } from '../../outbound/sender.ts';
 import type { Queries } from '../../store/database/database.ts';
+import { lockRows } from '../../store/database/row-locks.ts';
 import type { DeliveryRow, JobRow, WebhookRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob } from '../../store/jobs/jobs.ts';
@@ -37,8 +38,11 @@ export async function targetOf(
  * whether the job is still held.
  */
 export async function recordAttempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, attempt: Attempt): Promise<boolean> {
-  const shouldWake = await engine.store.transaction().execute(async (trx) => {
+  const now = engine.clock.now();
+  const result = await engine.store.transaction().execute(async (trx): Promise<Recorded | undefined> => {
     if (!(await holdsJob(trx, job))) return undefined;
+    // Before its deliveries, as whoever disables or deletes it does.
+    if (delivery.subscription_id !== null) await lockRows(trx, 'webhook_subscriptions', [delivery.subscription_id]);
     const number = delivery.attempt_count + 1;
     await insertAttempt(trx, {
       delivery_id: delivery.id,
@@ -49,7 +53,6 @@ export async function recordAttempt(engine: DeliveringEngine, job: JobRow, deliv
       error: attempt.error,
       response_body: attempt.body,
     });
-    const now = engine.clock.now();
     const log = { attempt_count: number, url: attempt.url, last_status_code: attempt.status, last_error: attempt.error };
     if (attempt.error === null) return recordSuccess(trx, delivery, log, isoTime(now));
     return recordFailure(engine, trx, delivery, { ...attempt, log }, now);
@@ -63,30 +66,42 @@ export async function recordAttempt(engine: DeliveringEngine, job: JobRow, deliv
     error,
     ms: attempt.duration,
   });
-  if (shouldWake) engine.worker.wake();
-  return shouldWake !== undefined;
+  if (result?.disabledReason !== undefined)
+    engine.log('warn', 'a webhook subscription was disabled', { subscription: delivery.subscription_id, reason: result.disabledReason });
+  if (result?.shouldWake) engine.worker.wake();
+  return result !== undefined;
 }
+
+/** What was recorded of an attempt. */
+interface Recorded {
+  /** Whether there is something new to deliver. */
+  shouldWake: boolean;
+  /** Why the subscription was disabled, if it was. */
+  disabledReason?: string;
+}
+
+const nothingNew: Recorded = { shouldWake: false };
 
 type Log = Pick<DeliveryRow, 'attempt_count' | 'url' | 'last_status_code' | 'last_error'>;
 
-async function recordSuccess(trx: Queries, delivery: DeliveryRow, log: Log, now: string): Promise<boolean> {
+async function recordSuccess(trx: Queries, delivery: DeliveryRow, log: Log, now: string): Promise<Recorded> {
   // A delivery that was cancelled during the attempt has arrived anyway.
   await changeDelivery(trx, delivery.id, deliveryStatuses, { ...log, status: 'delivered', next_attempt_at: null, completed_at: now });
   if (delivery.subscription_id !== null) {
     const changes = { failures: 0, failing_since: null, held_until: null, last_delivered_at: now };
     await updateWebhookRow(trx, delivery.subscription_id, changes);
   }
-  return false;
+  return nothingNew;
 }
 
-/** Records a failed attempt. Returns whether there is something new to deliver. */
+/** Records a failed attempt. */
 async function recordFailure(
-  engine: HasClock & HasLog & HasWebhooks,
+  engine: HasClock & HasWebhooks,
   trx: Queries,
   delivery: DeliveryRow,
   attempt: Attempt & { log: Log },
   now: number,
-): Promise<boolean> {
+): Promise<Recorded> {
   const { timing } = engine.webhooks;
   const isGone = attempt.status === 410;
   const request = { retryAfter: attempt.retryAfter, isBusy: busyStatuses.includes(attempt.status ?? 0) };
@@ -99,23 +114,30 @@ async function recordFailure(
   if (hold !== undefined) await holdDeliveries(trx, delivery.endpoint, now + hold);
   if (delivery.subscription_id === null) {
     if (isGone) await cancelDeliveries(trx, delivery.endpoint, 'the receiver answered 410 (gone)', isoTime(now));
-    return false;
+    return nothingNew;
   }
   const row = await findWebhook(trx, delivery.team_id, delivery.subscription_id);
-  return row === undefined ? false : countFailure(engine, trx, row, { isGone, heldUntil: hold === undefined ? null : now + hold, now });
+  return row === undefined
+    ? nothingNew
+    : countFailure(engine, trx, row, { isGone, heldUntil: hold === undefined ? null : now + hold, now });
 }
 
 async function countFailure(
-  engine: HasClock & HasLog & HasWebhooks,
+  engine: HasClock & HasWebhooks,
   trx: Queries,
   row: WebhookRow,
   { isGone, heldUntil, now }: { isGone: boolean; heldUntil: number | null; now: number },
-): Promise<boolean> {
+): Promise<Recorded> {
   const failures = row.failures + 1;
   const failingSince = row.failing_since === null ? now : Number(row.failing_since);
   await updateWebhookRow(trx, row.id, { failures, failing_since: failingSince, ...(heldUntil === null ? {} : { held_until: heldUntil }) });
-  if (row.enabled === 0) return false;
-  if (isGone) return disableWebhook(engine, trx, row, 'the receiver answered 410 (gone)');
-  if (!isSustained(failures, failingSince, now, engine.webhooks.timing)) return false;
-  return disableWebhook(engine, trx, row, `no attempt has succeeded since ${isoTime(failingSince)}`);
+  if (row.enabled === 0) return nothingNew;
+  if (isGone) return disable(engine, trx, row, 'the receiver answered 410 (gone)');
+  if (!isSustained(failures, failingSince, now, engine.webhooks.timing)) return nothingNew;
+  return disable(engine, trx, row, `no attempt has succeeded since ${isoTime(failingSince)}`);
 }
+
+const disable = async (engine: HasClock, trx: Queries, row: WebhookRow, reason: string): Promise<Recorded> => ({
+  shouldWake: await disableWebhook(engine, trx, row, reason),
+  disabledReason: reason,
+});

@@ -7,12 +7,13 @@ import type { Clock } from '../../../base/clock.ts';
 import type { WebhookEventKind } from '../../../interface/types.ts';
 import { allEvents } from '../../../interface/webhook-events.ts';
 import { newId } from '../../ids.ts';
+import { atEnd, type EndWrite, endOrder, waitsForEnd } from '../../store/database/at-end.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { RunRow, WebhookRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { nudgeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import { insertDeliveries, insertEvent } from '../../store/webhooks/deliveries.ts';
+import { insertEvents, type RecordedEvent } from '../../store/webhooks/deliveries.ts';
 import { recipientRows } from '../../store/webhooks/webhooks.ts';
 
 /** An event before it has an ID. */
@@ -37,6 +38,17 @@ interface Recipient {
   dueAt: number;
 }
 
+/** What the events of a transaction add to its end, where other processes wait for them: each event of a team needs the next numbers. */
+const atEndOfTransaction: EndWrite<{ events: Map<string, RecordedEvent[]>; endpoints: Map<string, number> }> = {
+  order: endOrder.events,
+  begin: () => ({ events: new Map(), endpoints: new Map() }),
+  async write(trx, { events, endpoints }) {
+    // Endpoints before numbers, as in the transaction of an attempt that disables a subscription: it has locked its endpoint.
+    await nudgeEndpoints(trx, endpoints);
+    for (const teamId of [...events.keys()].sort()) await insertEvents(trx, teamId, events.get(teamId) as RecordedEvent[]);
+  },
+};
+
 /**
  * Records events in the caller's transaction. If it returns true, there is something to deliver: wake the worker after the commit.
  */
@@ -44,14 +56,23 @@ export async function recordEvents(clock: Clock, trx: Queries, source: EventSour
   const now = clock.now();
   const subscriptions = (await recipientRows(trx, { teamId: source.teamId })).filter((row) => row.enabled === 1);
   const endpoints = new Map<string, number>();
+  const recorded: RecordedEvent[] = [];
   for (const event of events) {
     const recipients = recipientsOf(event.kind, source, subscriptions, now);
-    if (recipients.length > 0) await recordEvent(trx, source, event, recipients, now);
+    if (recipients.length > 0) recorded.push(await eventFor(source, event, recipients, now));
     // An endpoint is due at the same time for all of these events.
     for (const { endpoint, dueAt } of recipients) endpoints.set(endpoint, dueAt);
   }
-  await nudgeEndpoints(trx, endpoints);
-  return endpoints.size > 0;
+  if (recorded.length === 0) return false;
+  if (waitsForEnd(trx)) {
+    const pending = atEnd(trx, atEndOfTransaction);
+    pending.events.set(source.teamId, [...(pending.events.get(source.teamId) ?? []), ...recorded]);
+    for (const [endpoint, dueAt] of endpoints) pending.endpoints.set(endpoint, dueAt);
+  } else {
+    await insertEvents(trx, source.teamId, recorded);
+    await nudgeEndpoints(trx, endpoints);
+  }
+  return true;
 }
 
 /**
@@ -67,46 +88,44 @@ export async function recordEventFor(
 ): Promise<string> {
   const now = clock.now();
   const recipients = subscriptions.map((row) => subscriber(row, now));
-  const id = await recordEvent(trx, source, event, recipients, now);
+  const recorded = await eventFor(source, event, recipients, now);
   await nudgeEndpoints(trx, new Map(recipients.map(({ endpoint, dueAt }) => [endpoint, dueAt])));
-  return id;
+  await insertEvents(trx, source.teamId, [recorded]);
+  return recorded.event.id;
 }
 
+/** Makes endpoints due, in the order of their IDs, so that two transactions do not wait for each other. */
 async function nudgeEndpoints(trx: Queries, endpoints: ReadonlyMap<string, number>): Promise<void> {
-  for (const [subjectId, dueAt] of endpoints) await nudgeJob(trx, { kind: jobKinds.deliver, subjectId, dueAt });
+  for (const subjectId of [...endpoints.keys()].sort())
+    await nudgeJob(trx, { kind: jobKinds.deliver, subjectId, dueAt: endpoints.get(subjectId) as number });
 }
 
-/** Returns the ID of the event. */
-async function recordEvent(trx: Queries, source: EventSource, event: NewEvent, recipients: Recipient[], now: number): Promise<string> {
+/** The rows of an event. */
+async function eventFor(source: EventSource, event: NewEvent, recipients: Recipient[], now: number): Promise<RecordedEvent> {
   const id = newId();
   const created_at = isoTime(now);
   const { kind: type, test } = event;
   const payload = JSON.stringify({ id, type, timestamp: created_at, team_id: source.teamId, test, data: await event.data() });
   const run_id = source.run?.id ?? null;
-  await insertEvent(trx, { id, team_id: source.teamId, kind: event.kind, run_id, payload, created_at });
-  await insertDeliveries(
-    trx,
-    source.teamId,
-    recipients.map(({ subscriptionId, endpoint, url, dueAt }) => ({
-      id: newId(),
-      team_id: source.teamId,
-      event_id: id,
-      kind: event.kind,
-      run_id,
-      subscription_id: subscriptionId,
-      endpoint,
-      url,
-      status: 'pending',
-      tries: 0,
-      attempt_count: 0,
-      next_attempt_at: dueAt,
-      last_status_code: null,
-      last_error: null,
-      created_at,
-      completed_at: null,
-    })),
-  );
-  return id;
+  const deliveries = recipients.map(({ subscriptionId, endpoint, url, dueAt }) => ({
+    id: newId(),
+    team_id: source.teamId,
+    event_id: id,
+    kind: event.kind,
+    run_id,
+    subscription_id: subscriptionId,
+    endpoint,
+    url,
+    status: 'pending' as const,
+    tries: 0,
+    attempt_count: 0,
+    next_attempt_at: dueAt,
+    last_status_code: null,
+    last_error: null,
+    created_at,
+    completed_at: null,
+  }));
+  return { event: { id, team_id: source.teamId, kind: event.kind, run_id, payload, created_at }, deliveries };
 }
 
 function recipientsOf(kind: WebhookEventKind, source: EventSource, subscriptions: readonly WebhookRow[], now: number): Recipient[] {

@@ -1,5 +1,6 @@
 /** Delivers an event again. */
 import { notFound, ServiceError } from '../../errors.ts';
+import type { Queries } from '../../store/database/database.ts';
 import type { DeliveryRow } from '../../store/database/schema.ts';
 import { nudgeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
@@ -14,8 +15,10 @@ import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 export async function resendDelivery(engine: HasStore & HasClock & HasWorker, teamId: string, id: string): Promise<DeliveryRow> {
   const now = engine.clock.now();
   const changedDelivery = await engine.store.transaction().execute(async (trx) => {
-    const delivery = await findDelivery(trx, teamId, id);
-    if (delivery === undefined) throw notFound('delivery', id);
+    const endpoint = (await requireDelivery(trx, teamId, id)).endpoint;
+    // The endpoint before its subscription and its deliveries, as attempts do. An attempt that was being recorded is over then.
+    await nudgeJob(trx, { kind: jobKinds.deliver, subjectId: endpoint, dueAt: now });
+    const delivery = await requireDelivery(trx, teamId, id);
     if (delivery.subscription_id !== null) {
       const webhook = await findWebhook(trx, teamId, delivery.subscription_id);
       if (webhook === undefined) throw new ServiceError(409, 'webhook_deleted', 'The subscription of this delivery was deleted.');
@@ -24,9 +27,14 @@ export async function resendDelivery(engine: HasStore & HasClock & HasWorker, te
     }
     const restart = delivery.status === 'pending' ? {} : { tries: 0, completed_at: null };
     const due = await changeDelivery(trx, id, [delivery.status], { ...restart, status: 'pending', next_attempt_at: now });
-    await nudgeJob(trx, { kind: jobKinds.deliver, subjectId: delivery.endpoint, dueAt: now });
     return due ?? delivery;
   });
   engine.worker.wake();
   return changedDelivery;
+}
+
+async function requireDelivery(db: Queries, teamId: string, id: string): Promise<DeliveryRow> {
+  const delivery = await findDelivery(db, teamId, id);
+  if (delivery === undefined) throw notFound('delivery', id);
+  return delivery;
 }

@@ -1,7 +1,7 @@
 /** Tools for pages that show data of the team to people. The agent describes them, and does not see the data. */
 import Type from 'typebox';
 import { Closed, Uuid } from '../../../interface/schemas/common.ts';
-import type { RunArtifact } from '../../runtimes/runtime.ts';
+import type { RunArtifact } from '../../runtimes/run-host.ts';
 import { change, defineRunTool, onOneLine, read } from './tool.ts';
 
 const artifactId = Type.String({ ...Uuid, description: 'ID of the artifact, from create_artifact' });

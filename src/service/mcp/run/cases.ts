@@ -5,7 +5,7 @@ import { casePriorities } from '../../../interface/case-status.ts';
 import { Closed, Words } from '../../../interface/schemas/common.ts';
 import { ServiceError } from '../../errors.ts';
 import { readUntil } from '../../runtimes/postponement.ts';
-import type { RunCase } from '../../runtimes/runtime.ts';
+import type { RunCase } from '../../runtimes/run-host.ts';
 import { change, defineRunTool, quoted, read } from './tool.ts';
 
 const maxReasonLength = 10_000;

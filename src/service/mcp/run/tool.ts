@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import type { TObject } from 'typebox';
 import type { Clock } from '../../../base/clock.ts';
 import { isObject, shorten } from '../../../base/values.ts';
-import { RunLostError } from '../../engine/runs/run-session.ts';
+import { RunLostError } from '../../engine/runs/run-record.ts';
 import { ServiceError } from '../../errors.ts';
+import type { RunHost, ToolAction } from '../../runtimes/run-host.ts';
 import { type RunToken, runEnded } from '../../runtimes/run-tokens.ts';
-import type { RunHost, ToolAction } from '../../runtimes/runtime.ts';
 import type { AnyTool } from '../tool.ts';
 
 /** What a tool can use. */

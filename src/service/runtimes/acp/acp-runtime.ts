@@ -3,7 +3,8 @@
  * specifies the agent; a turn of the run is one or several prompts (turn.ts). A person answers the agent's requests: while the run waits,
  * the process stays alive for some minutes. After that, another process continues the session.
  */
-import type { Outcome, RunHost, Runtime } from '../runtime.ts';
+import type { Outcome, RunHost } from '../run-host.ts';
+import type { Runtime } from '../runtime.ts';
 import { AgentSlots } from './agent-slots.ts';
 import { type AgentDefinition, parseDefinition } from './definition.ts';
 import type { LiveAgent } from './live-agent.ts';

@@ -2,7 +2,7 @@
 import type { CreateElicitationRequest, CreateElicitationResponse, ElicitationPropertySchema } from '@agentclientprotocol/sdk';
 import { isObject } from '../../../base/values.ts';
 import type { HumanQuestion } from '../../../interface/types.ts';
-import type { HumanAnswer, HumanRequestDraft } from '../runtime.ts';
+import type { HumanAnswer, HumanRequestDraft } from '../run-host.ts';
 
 interface Field {
   name: string;

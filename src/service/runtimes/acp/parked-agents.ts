@@ -54,9 +54,10 @@ export class ParkedAgents<State> {
     return this.#finish(runId, (agent) => agent.end());
   }
 
-  /** Cancels and ends the agent of a run that was stopped. */
-  stop(runId: string): void {
+  /** Cancels and ends the agent of a run that was stopped. Resolves when its process has ended. */
+  async stop(runId: string): Promise<void> {
     this.#finish(runId, (agent) => agent.stop(this.#clock));
+    await Promise.all(this.#ending);
   }
 
   /** Ends the agent that has waited longest, to free its slot. Returns false if no agent is parked. */

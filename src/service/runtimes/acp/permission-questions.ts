@@ -5,7 +5,7 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import { isObject, shorten } from '../../../base/values.ts';
 import type { HumanQuestion } from '../../../interface/types.ts';
-import type { HumanAnswer, HumanRequestDraft } from '../runtime.ts';
+import type { HumanAnswer, HumanRequestDraft } from '../run-host.ts';
 import { outcomeOf } from './permission.ts';
 
 const maxTitleLength = 200;

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk';
 import { isObject, shorten } from '../../../base/values.ts';
-import type { HumanRequestDraft } from '../runtime.ts';
+import type { HumanRequestDraft } from '../run-host.ts';
 import type { ToolCallState } from './updates.ts';
 
 const maxTitleLength = 200;

@@ -3,7 +3,7 @@
  * subject, and its answer is used once, for a request with the same fingerprint from whichever process.
  */
 import { isObject } from '../../../base/values.ts';
-import type { HumanAnswer, HumanRequestDraft, RunHost } from '../runtime.ts';
+import type { HumanAnswer, HumanRequestDraft, RunHost } from '../run-host.ts';
 
 /** A request in the journal. */
 interface StoredRequest {

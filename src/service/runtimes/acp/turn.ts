@@ -4,7 +4,7 @@ import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk';
 import { orAborted } from '../../../base/abort.ts';
 import { steadyTime } from '../../../base/clock.ts';
-import type { AgentUsage, HumanAnswer, HumanRequestDraft, Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
+import type { AgentUsage, HumanAnswer, HumanRequestDraft, Outcome, RunHost, RuntimeEvent } from '../run-host.ts';
 import type { IncomingRequest } from './connection.ts';
 import type { AgentDefinition } from './definition.ts';
 import { elicitationRequest, elicitationResponse } from './elicitation.ts';

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { ContentBlock, Plan, SessionUpdate, ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import { unifiedDiff } from '../../../base/unified-diff.ts';
 import { isObject } from '../../../base/values.ts';
-import type { RuntimeEvent } from '../runtime.ts';
+import type { RuntimeEvent } from '../run-host.ts';
 
 /** A change to a file as a unified diff. */
 export interface FileDiff {

@@ -10,7 +10,7 @@ import { type BrowserSession, blankUrl, defaultViewport } from '../../browser/se
 import { ServiceError } from '../../errors.ts';
 import { hostTrouble } from '../../host-trouble.ts';
 import { mimeTypeOf } from '../../sandbox/file-kind.ts';
-import type { RunPicture, RuntimeEvent } from '../runtime.ts';
+import type { RunPicture, RuntimeEvent } from '../run-host.ts';
 import { texts } from './rendering/parts.ts';
 import { defaultBrowse, type Payload, type StepOf } from './schema.ts';
 import { nameOf, StepError, type StepOutcome, type Turn } from './turn.ts';

@@ -4,7 +4,7 @@ import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
 import type { ExecResult } from '../../sandbox/exec.ts';
 import { imageTypeOf } from '../../sandbox/file-kind.ts';
-import type { RuntimeEvent } from '../runtime.ts';
+import type { RuntimeEvent } from '../run-host.ts';
 import { command, text, value } from './rendering/parts.ts';
 import { defaultExec, type Step, type StepKind, type StepOf } from './schema.ts';
 import { asStepError, nameOf, type Pause, StepError, type StepOutcome, type Turn } from './turn.ts';

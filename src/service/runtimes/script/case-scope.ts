@@ -1,6 +1,6 @@
 /** The case of a run, for templates. */
 import { jsonValue } from '../../../base/values.ts';
-import type { RunCase } from '../runtime.ts';
+import type { RunCase } from '../run-host.ts';
 import type { CaseScope } from './template.ts';
 
 /** A case as templates see it. */

@@ -2,7 +2,7 @@
 import { parseDuration } from '../../../base/duration.ts';
 import type { NewCase } from '../../../interface/types.ts';
 import { readUntil } from '../postponement.ts';
-import type { CaseAction } from '../runtime.ts';
+import type { CaseAction } from '../run-host.ts';
 import { calling, resultEvent } from './calls.ts';
 import { text, texts, value } from './rendering/parts.ts';
 import type { Procedure, Step, StepOf } from './schema.ts';

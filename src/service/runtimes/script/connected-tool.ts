@@ -1,7 +1,8 @@
 /** The tool step that makes a real call: to a tool of one of the team's connections. */
 import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
-import type { ConnectionAnswer, NamedConnection, RunConnection } from '../runtime.ts';
+import type { ConnectionAnswer, RunConnection } from '../run-host.ts';
+import type { NamedConnection } from '../runtime.ts';
 import { callEvent, resultEvent } from './calls.ts';
 import { text as textPart, value } from './rendering/parts.ts';
 import { defaultTool, type Procedure, type StepOf } from './schema.ts';

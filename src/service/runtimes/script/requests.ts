@@ -1,6 +1,6 @@
 /** Steps that wait for a person: ask, approve. The request is rendered once and journalled, so that its answer always matches it. */
 import type { HumanQuestion } from '../../../interface/types.ts';
-import type { HumanAnswer, HumanRequestDraft } from '../runtime.ts';
+import type { HumanAnswer, HumanRequestDraft } from '../run-host.ts';
 import { text, texts } from './rendering/parts.ts';
 import type { StepOf } from './schema.ts';
 import { type Entry, nameOf, type Pause, StepError, type StepOutcome, type Turn } from './turn.ts';

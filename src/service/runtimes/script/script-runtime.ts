@@ -4,7 +4,8 @@
  */
 import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
-import type { Outcome, RunHost, Runtime } from '../runtime.ts';
+import type { Outcome, RunHost } from '../run-host.ts';
+import type { Runtime } from '../runtime.ts';
 import { browse } from './browse.ts';
 import { scriptBuilder } from './builder/builder.ts';
 import { exec, failedCall, screenshot, tool, write } from './calls.ts';

@@ -6,7 +6,7 @@
 import { TemplateError } from '../../../base/liquid.ts';
 import { BrowserSession } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
-import type { CaseAction, MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
+import type { CaseAction, MemoryWrite, Outcome, RunHost, RuntimeEvent } from '../run-host.ts';
 import { caseScope } from './case-scope.ts';
 import { memoryScope } from './memory-scope.ts';
 import { idOf, isAnswered } from './references.ts';
@@ -75,7 +75,10 @@ export class Turn {
     this.#journal = new Map(host.journal);
     const { id, number, agentName } = host.run;
     this.scope = {
-      message: host.userMessages.at(-1) ?? '',
+      // A message that arrives between two steps counts as seen, so the next step must see it.
+      get message() {
+        return host.userMessages.at(-1) ?? '';
+      },
       messages: host.userMessages,
       answers: {},
       steps: {},

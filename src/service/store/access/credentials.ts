@@ -23,6 +23,10 @@ export async function firstCredential(db: Queries, kind: CredentialKind): Promis
     .executeTakeFirst();
 }
 
+export async function deleteToken(db: Queries, hash: string): Promise<void> {
+  await db.deleteFrom('tokens').where('hash', '=', hash).execute();
+}
+
 /** Removes all tokens of a credential. */
 export async function deleteTokens(db: Queries, credentialId: string): Promise<void> {
   await db.deleteFrom('tokens').where('credential_id', '=', credentialId).execute();

@@ -1,7 +1,7 @@
 /** Teams. Deleted teams are kept for the rows that refer to them, but are no longer found. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { lockRows } from '../database/row-locks.ts';
+import { lockIfDeciding, lockName, lockRows } from '../database/row-locks.ts';
 import type { TeamRow, TeamsTable } from '../database/schema.ts';
 
 export async function insertTeam(db: Queries, team: Insertable<TeamsTable>): Promise<void> {
@@ -9,6 +9,7 @@ export async function insertTeam(db: Queries, team: Insertable<TeamsTable>): Pro
 }
 
 export async function findTeam(db: Queries, id: string): Promise<TeamRow | undefined> {
+  await lockIfDeciding(db, 'teams', id);
   return db.selectFrom('teams').selectAll().where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst();
 }
 
@@ -25,8 +26,9 @@ export async function lockTeam(trx: Queries, id: string): Promise<void> {
   await lockRows(trx, 'teams', [id]);
 }
 
-/** The team with this exact name. */
+/** The team with this exact name. Until the end of a transaction that asks for it, no other one that does so can use the name. */
 export async function findTeamNamed(db: Queries, name: string): Promise<TeamRow | undefined> {
+  if (db.isTransaction) await lockName(db, `team ${name}`);
   return db.selectFrom('teams').selectAll().where('name', '=', name).where('deleted_at', 'is', null).executeTakeFirst();
 }
 

@@ -3,6 +3,7 @@ import type { Updateable } from 'kysely';
 import { cachedQuery } from '../database/cached.ts';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
+import { lockIfDeciding } from '../database/row-locks.ts';
 import type { AgentRow, AgentsTable } from '../database/schema.ts';
 import { asStored } from '../database/stored-values.ts';
 
@@ -16,7 +17,10 @@ const insertQuery = preparedQuery(
   (agent) => namesOf(agent).join(),
 );
 
-export const findAgent = (db: Queries, teamId: string, id: string): Promise<AgentRow | undefined> => byId.first(db, { teamId, id });
+export async function findAgent(db: Queries, teamId: string, id: string): Promise<AgentRow | undefined> {
+  await lockIfDeciding(db, 'agents', id);
+  return byId.first(db, { teamId, id });
+}
 
 const byId = preparedQuery((db, { teamId, id }: { teamId: string; id: string }) =>
   db.selectFrom('agents').selectAll().where('id', '=', id).where('team_id', '=', teamId).where('deleted_at', 'is', null),

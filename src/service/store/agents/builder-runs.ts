@@ -19,7 +19,10 @@ export async function insertBuilderRun(db: Queries, run: Omit<Insertable<Builder
 }
 
 export async function latestBuilderRun(db: Queries, buildId: string): Promise<BuilderRunRow | undefined> {
-  return db.selectFrom('builder_runs').selectAll().where('build_id', '=', buildId).orderBy('number', 'desc').limit(1).executeTakeFirst();
+  const query = db.selectFrom('builder_runs').where('build_id', '=', buildId).orderBy('number', 'desc').limit(1);
+  if (!db.isTransaction) return query.selectAll().executeTakeFirst();
+  const { id } = (await query.select('id').executeTakeFirst()) ?? {};
+  return id === undefined ? undefined : builderRunById(db, id);
 }
 
 /** The active builder run of a revision. */

@@ -6,7 +6,7 @@ import type { Changes } from '../database/changes.ts';
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fittingCount } from '../database/page-bytes.ts';
 import { preparedQuery } from '../database/prepared.ts';
-import { lockRows } from '../database/row-locks.ts';
+import { isShared, lockRows } from '../database/row-locks.ts';
 import type { BuildRow, BuildsTable } from '../database/schema.ts';
 
 /** Inserts a revision with the agent's next number. Call it in a transaction. */
@@ -24,8 +24,14 @@ export async function insertBuild(db: Queries, build: Omit<Insertable<BuildsTabl
     .executeTakeFirstOrThrow();
 }
 
-/** A revision of an agent of the team, unless the agent has been deleted. */
-export const findBuild = (db: Queries, teamId: string, id: string): Promise<BuildRow | undefined> => byId.first(db, { teamId, id });
+/** A revision of an agent of the team, unless the agent has been deleted. A transaction that decides on it locks the agent. */
+export async function findBuild(db: Queries, teamId: string, id: string): Promise<BuildRow | undefined> {
+  if (db.isTransaction && isShared(db)) {
+    const { agent_id } = (await byId.first(db, { teamId, id })) ?? {};
+    if (agent_id !== undefined) await lockRows(db, 'agents', [agent_id]);
+  }
+  return byId.first(db, { teamId, id });
+}
 
 const byId = preparedQuery((db, { teamId, id }: { teamId: string; id: string }) =>
   db
@@ -87,7 +93,7 @@ const latestOf = (db: Queries, agentIds: string[]) =>
 
 /** Stores a procedure text under its hash; identical texts are stored once. */
 export async function keepProcedure(db: Queries, hash: string, text: string): Promise<void> {
-  if (!storedTexts(db)?.has(hash)) await insertProcedure.change(db, { hash, text });
+  if (!storedTexts(db)?.has(hash)) await insertProcedure.send(db, { hash, text });
 }
 
 const insertProcedure = preparedQuery((db, { hash, text }: { hash: string; text: string }) =>
@@ -99,22 +105,25 @@ const insertProcedure = preparedQuery((db, { hash, text }: { hash: string; text:
 
 /** Outside of transactions, so that what is cached is durable. A procedure is never removed, and its text never changes. */
 export async function procedureText(db: Queries, hash: string): Promise<string> {
-  const cache = storedTexts(db);
-  const cachedText = cache?.get(hash);
+  const cache = storedTexts(db) ?? sharedTexts;
+  const cachedText = cache.get(hash);
   if (cachedText !== undefined) return cachedText;
   const { text } = await ofHash.only(db, { hash });
-  cache?.set(hash, text);
+  cache.set(hash, text);
   return text;
 }
 
 /** The maximum length of all cached texts of a database together, in characters. */
 const maxCached = 4_000_000;
+const newCache = () => new BoundedCache<string>(maxCached, (_, text) => text.length);
 const texts = new WeakMap<Changes, BoundedCache<string>>();
+/** Of databases that other processes change as well. It does not show what is stored where, but a hash has the same text everywhere. */
+const sharedTexts = newCache();
 
 function storedTexts(db: Queries): BoundedCache<string> | undefined {
   const changes = changesOf(db);
   if (changes === undefined) return undefined;
-  const cache = texts.get(changes) ?? new BoundedCache<string>(maxCached, (_, text) => text.length);
+  const cache = texts.get(changes) ?? newCache();
   texts.set(changes, cache);
   return cache;
 }

@@ -21,7 +21,7 @@ export async function reopenEvaluation(db: Queries, runId: string, now: string):
 
 /** Stores the evaluation of a run, whether it has been evaluated before or not. */
 export async function putEvaluation(db: Queries, evaluation: NewEvaluation): Promise<void> {
-  await putQuery.change(db, evaluation);
+  await putQuery.send(db, evaluation);
 }
 
 type NewEvaluation = Omit<EvaluationRow, 'created_at'>;

@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
+import { isShared, lockRows } from '../database/row-locks.ts';
 import type { CaseRow } from '../database/schema.ts';
 import { activeStatuses } from '../runs/runs.ts';
 
@@ -32,8 +33,26 @@ const firstDue = preparedQuery((db, { queueId, now }: { queueId: string; now: st
   db.selectFrom('cases').select('id').where('queue_id', '=', queueId).where('postponed_to', '<=', now).where(isPostponed).limit(1),
 );
 
-/** The next case for an agent. `ownOnly` excludes those that any agent of the queue may take. */
-export async function nextCase(db: Queries, line: { queueId: string; agentId: string; ownOnly: boolean }): Promise<CaseRow | undefined> {
+/** The place of an agent. `ownOnly` excludes the cases that any agent of the queue may take. */
+interface Place {
+  queueId: string;
+  agentId: string;
+  ownOnly: boolean;
+}
+
+/** The next case for an agent. Call it in a transaction. */
+export async function nextCase(trx: Queries, place: Place): Promise<CaseRow | undefined> {
+  let row = await firstInLine(trx, place);
+  if (!isShared(trx)) return row;
+  // While the row was being locked, somebody may have changed the case, or its place.
+  for (let lockedId: string | undefined; row !== undefined && row.id !== lockedId; row = await firstInLine(trx, place)) {
+    lockedId = row.id;
+    await lockRows(trx, 'cases', [lockedId]);
+  }
+  return row;
+}
+
+async function firstInLine(db: Queries, line: Place): Promise<CaseRow | undefined> {
   const delegatedCase = await firstDelegated.first(db, line);
   const openCase = line.ownOnly ? undefined : await firstOpen.first(db, line);
   if (delegatedCase === undefined || openCase === undefined) return delegatedCase ?? openCase;

@@ -29,16 +29,10 @@ export async function insertCases(
     .executeTakeFirstOrThrow();
   const first = Number(last ?? 0) + 1;
   const rows: CaseRow[] = [];
-  for (const [index, row] of cases.entries()) {
-    rows.push(
-      await db
-        .insertInto('cases')
-        .values({ ...inLine(row), queue_id: queueId, number: first + index })
-        .returningAll()
-        .executeTakeFirstOrThrow(),
-    );
-  }
-  return rows;
+  // Few statements, because whoever adds cases to the queue, or changes it, waits for them.
+  for (const chunk of inChunks(cases.map((row, index) => ({ ...inLine(row), queue_id: queueId, number: first + index }))))
+    rows.push(...(await db.insertInto('cases').values(chunk).returningAll().execute()));
+  return rows.sort((a, b) => a.number - b.number);
 }
 
 export async function caseById(db: Queries, id: string): Promise<CaseRow | undefined> {

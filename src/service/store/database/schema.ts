@@ -11,7 +11,9 @@ import type { BuilderRunsTables } from './tables/builder-runs.ts';
 import type { CasesTables } from './tables/cases.ts';
 import type { ConnectionsTables } from './tables/connections.ts';
 import type { EvaluationTables } from './tables/evaluation.ts';
+import type { FilesTables } from './tables/files.ts';
 import type { JobsTables } from './tables/jobs.ts';
+import type { NodesTables } from './tables/nodes.ts';
 import type { PushTables } from './tables/push.ts';
 import type { RunsTables } from './tables/runs.ts';
 import type { TeamsTables } from './tables/teams.ts';
@@ -25,7 +27,9 @@ export type * from './tables/cases.ts';
 export type * from './tables/columns.ts';
 export type * from './tables/connections.ts';
 export type * from './tables/evaluation.ts';
+export type * from './tables/files.ts';
 export type * from './tables/jobs.ts';
+export type * from './tables/nodes.ts';
 export type * from './tables/push.ts';
 export type * from './tables/runs.ts';
 export type * from './tables/teams.ts';
@@ -38,7 +42,9 @@ export interface Database
     RunsTables,
     BuilderRunsTables,
     EvaluationTables,
+    FilesTables,
     JobsTables,
+    NodesTables,
     WebhooksTables,
     PushTables,
     CasesTables,

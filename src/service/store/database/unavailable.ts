@@ -10,6 +10,16 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
+/** No connection to the database became free in time. Nothing was sent to it. */
+export class DatabaseBusyError extends Error {
+  readonly code = 'DATABASE_BUSY';
+
+  constructor(cause: unknown) {
+    super('No connection to the database became free in time.', { cause });
+    this.name = 'DatabaseBusyError';
+  }
+}
+
 /** The connection ended while a transaction was being committed: only the database knows the result. */
 export class LostCommitError extends DatabaseUnavailableError {
   override readonly name = 'LostCommitError';

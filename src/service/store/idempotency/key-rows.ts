@@ -17,6 +17,8 @@ export interface StoredUsage {
   records: number;
   /** Length of the answers. */
   bytes: number;
+  /** When the first of them expires, in milliseconds. */
+  firstExpiry?: number;
 }
 
 /** Removed rows: their credential and size. */
@@ -31,7 +33,7 @@ const byKey = preparedQuery((db, id: KeyId) =>
 
 /** Stores a key with its answer. Fails when the key is stored already. */
 export async function insertKey(db: Queries, row: KeyRow): Promise<void> {
-  await insertQuery.change(db, row);
+  await insertQuery.send(db, row);
 }
 
 const insertQuery = preparedQuery((db, row: KeyRow) =>
@@ -64,14 +66,22 @@ export async function removeExpiredKeys(db: Queries, now: number): Promise<Remov
   return db.deleteFrom('idempotency_keys').where('expires_at', '<=', now).returning(['credential_id', 'size']).execute();
 }
 
-/** What each credential has stored. */
-export async function storedUsage(db: Queries): Promise<Map<string, StoredUsage>> {
-  const rows = await db
-    .selectFrom('idempotency_keys')
-    .select((select) => ['credential_id', select.fn.countAll<number>().as('records'), select.fn.sum<number>('size').as('bytes')])
+/** What each credential has stored. @param now milliseconds; if specified, keys that have expired by then do not count */
+export async function storedUsage(db: Queries, now?: number): Promise<Map<string, StoredUsage>> {
+  let query = db.selectFrom('idempotency_keys');
+  if (now !== undefined) query = query.where('expires_at', '>', now);
+  const rows = await query
+    .select(({ fn }) => [
+      'credential_id',
+      fn.countAll<number>().as('records'),
+      fn.sum<number>('size').as('bytes'),
+      fn.min<number>('expires_at').as('first'),
+    ])
     .groupBy('credential_id')
     .execute();
-  return new Map(rows.map((row) => [row.credential_id, { records: Number(row.records), bytes: Number(row.bytes) }]));
+  return new Map(
+    rows.map((row) => [row.credential_id, { records: Number(row.records), bytes: Number(row.bytes), firstExpiry: Number(row.first) }]),
+  );
 }
 
 /** When the first of a credential's records expires, in milliseconds. */

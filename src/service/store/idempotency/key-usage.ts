@@ -20,10 +20,10 @@ export class KeyUsage {
     this.#bounds = bounds;
   }
 
-  /** Reads the figures from the database, the first time. */
-  async load(db: Queries): Promise<void> {
+  /** Reads the figures from the database, the first time. @param now if specified, keys that have expired by then do not count */
+  async load(db: Queries, now?: number): Promise<void> {
     if (this.#usage !== undefined) return;
-    const usage = await storedUsage(db);
+    const usage = await storedUsage(db, now);
     // Another request may have been faster, and may have counted its record already.
     this.#usage ??= usage;
   }
@@ -38,7 +38,12 @@ export class KeyUsage {
 
   add(credentialId: string, records: number, bytes: number): void {
     const before = this.#usage?.get(credentialId) ?? { records: 0, bytes: 0 };
-    this.#usage?.set(credentialId, { records: before.records + records, bytes: before.bytes + bytes });
+    this.#usage?.set(credentialId, { ...before, records: before.records + records, bytes: before.bytes + bytes });
+  }
+
+  /** When the first of a credential's records expires that were in the database, in milliseconds. */
+  firstExpiry(credentialId: string): number {
+    return this.#usage?.get(credentialId)?.firstExpiry ?? Number.POSITIVE_INFINITY;
   }
 
   remove(removedKeys: RemovedKeys): void {

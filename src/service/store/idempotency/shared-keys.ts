@@ -4,7 +4,9 @@
  */
 import { sql } from 'kysely';
 import type { Clock } from '../../../base/clock.ts';
+import { SingleFlight } from '../../../base/single-flight.ts';
 import type { Queries, Store, UnitOfWork } from '../database/database.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import { LostCommitError } from '../database/unavailable.ts';
 import { type IdempotencyKeys, type KeyedRequest, type KeyState, life, RollbackSignal, rowOf, type Verdict } from './idempotency-keys.ts';
 import { findKey, insertKey, type KeyRow, nextExpiry, removeExpiredKeys, removeKey } from './key-rows.ts';
@@ -17,7 +19,9 @@ export class SharedIdempotencyKeys implements IdempotencyKeys {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #bounds: IdempotencyBounds | undefined;
-  #usage: { readonly usage: KeyUsage; readonly countedAt: number } | undefined;
+  #counted: { readonly usage: KeyUsage; readonly at: number } | undefined;
+  /** One for all requests: each would otherwise forget what the others have reserved. */
+  readonly #counts = new SingleFlight<KeyUsage>();
   /** Fingerprints of the requests that this process is executing. */
   readonly #inProgress = new Map<string, string>();
 
@@ -62,28 +66,34 @@ export class SharedIdempotencyKeys implements IdempotencyKeys {
 
   async removeExpired(): Promise<void> {
     await removeExpiredKeys(this.#store, this.#clock.now());
-    this.#usage = undefined;
   }
 
-  /** Where the key is counted from now on; undefined if its credential has stored as much as it may. */
+  /**
+   * Where the key is counted from now on; undefined if its credential has stored as much as it may. What is stored is counted again if a
+   * key of the credential has expired since then, whichever process has removed it.
+   */
   async #reserve(credentialId: string, now: number): Promise<KeyUsage | undefined> {
-    const usage = await this.#countedUsage(now);
+    const usage = await this.#currentUsage(now);
     if (usage.reserve(credentialId)) return usage;
-    const removedKeys = await removeExpiredKeys(this.#store, now);
-    if (!removedKeys.some((key) => key.credential_id === credentialId)) return undefined;
-    this.#usage = undefined;
-    const newUsage = await this.#countedUsage(now);
+    if (usage.firstExpiry(credentialId) > now) return undefined;
+    const newUsage = await this.#countOnce(now);
     return newUsage.reserve(credentialId) ? newUsage : undefined;
   }
 
-  /** Counts what is stored. Other processes can store keys until it is counted again, so the bound is not exact. */
-  async #countedUsage(now: number): Promise<KeyUsage> {
-    if (this.#usage !== undefined && Math.abs(now - this.#usage.countedAt) < usageLife) return this.#usage.usage;
-    // Expired keys must not count, whoever removes them: only what was removed by this call is reported to it.
-    await removeExpiredKeys(this.#store, now);
+  /** What each credential has stored. Other processes can store keys until it is counted again, so the bound is not exact. */
+  async #currentUsage(now: number): Promise<KeyUsage> {
+    const counted = this.#counted;
+    return counted !== undefined && Math.abs(now - counted.at) < usageLife ? counted.usage : this.#countOnce(now);
+  }
+
+  #countOnce(now: number): Promise<KeyUsage> {
+    return this.#counts.run('', () => this.#count(now));
+  }
+
+  async #count(now: number): Promise<KeyUsage> {
     const usage = new KeyUsage(this.#bounds);
-    await usage.load(this.#store);
-    this.#usage = { usage, countedAt: now };
+    await usage.load(this.#store, now);
+    this.#counted = { usage, at: now };
     return usage;
   }
 
@@ -130,16 +140,17 @@ export class SharedIdempotencyKeys implements IdempotencyKeys {
 
 /** Locks a key until the transaction ends. Returns why the request must not be executed, if it has been since its key was looked up. */
 async function lockKey<Result>(queries: Queries, request: KeyedRequest, now: number): Promise<KeyState<Result> | undefined> {
-  const { rows } = await sql<{
-    locked: number;
-  }>`select pg_try_advisory_xact_lock(hashtextextended(${nameOf(request)}, 0)) as locked`.execute(queries);
-  if (rows[0]?.locked !== 1) return { state: 'in_progress' };
+  if ((await tryLock.only(queries, { name: nameOf(request) })).locked !== 1) return { state: 'in_progress' };
   const row = await findKey(queries, request);
   if (row === undefined) return undefined;
   if (Number(row.expires_at) > now) return stateOf(row, request);
   await removeKey(queries, request);
   return undefined;
 }
+
+const tryLock = preparedQuery((db, { name }: { name: string }) =>
+  db.selectNoFrom(sql<number>`pg_try_advisory_xact_lock(hashtextextended(${name}, 0))`.as('locked')),
+);
 
 const nameOf = ({ credentialId, key }: KeyedRequest): string => JSON.stringify([credentialId, key]);
 

@@ -26,7 +26,7 @@ export interface NewJob {
 /** Makes a new or existing job due. A worker that is working on it loses it. */
 export async function enqueueJob(db: Queries, { kind, subjectId, dueAt, ...job }: NewJob): Promise<void> {
   const payload = job.payload === undefined ? null : JSON.stringify(job.payload);
-  await enqueueQuery.change(db, { id: newId(), kind, subjectId, dueAt, payload, lane: job.lane ?? null });
+  await enqueueQuery.send(db, { id: newId(), kind, subjectId, dueAt, payload, lane: job.lane ?? null });
 }
 
 interface EnqueueValues {
@@ -123,7 +123,8 @@ export async function takeJob(db: Queries, candidate: JobRow, { owner, now, leas
   const until = now + lease;
   // Letting the database return the row takes longer than the change.
   if ((await takeQuery.change(db, { id, epoch, status, owner, until })) === 0) return undefined;
-  const wasInterrupted = status === 'running' && candidate.owner !== null && candidate.owner !== owner;
+  // Only a job with the status `running` has an owner, unless it was yielded.
+  const wasInterrupted = candidate.owner !== null && candidate.owner !== owner;
   return { ...candidate, status: 'running', owner, due_at: until, epoch: epoch + 1, attempts: candidate.attempts + 1, wasInterrupted };
 }
 
@@ -172,14 +173,14 @@ export async function holdsJob(db: Queries, claim: Claim): Promise<boolean> {
 
 const stateOf = preparedQuery((db, { id }: { id: string }) => db.selectFrom('jobs').select(['epoch', 'status']).where('id', '=', id));
 
-/** What a job is about. */
-export const subjectOf = async (db: Queries, id: string): Promise<string | undefined> => (await subject.first(db, { id }))?.subject_id;
-
-const subject = preparedQuery((db, { id }: { id: string }) => db.selectFrom('jobs').select('subject_id').where('id', '=', id));
-
 /** Releases a claimed job: done, parked, or queued for later. False if it was lost. */
 export async function releaseJob(db: Queries, claim: Claim, to: { status: JobStatus; dueAt?: number }): Promise<boolean> {
   return (await releaseQuery.change(db, { id: claim.id, epoch: claim.epoch, status: to.status, dueAt: to.dueAt })) > 0;
+}
+
+/** The same in a transaction that has made sure that the claim holds, and is the last to use it. */
+export async function releaseHeldJob(trx: Queries, claim: Claim, to: { status: JobStatus; dueAt?: number }): Promise<void> {
+  await releaseQuery.send(trx, { id: claim.id, epoch: claim.epoch, status: to.status, dueAt: to.dueAt });
 }
 
 const releaseQuery = preparedQuery(
@@ -187,6 +188,13 @@ const releaseQuery = preparedQuery(
     updateHeldJob(db, { id, epoch }).set({ status, owner: null, ...(values.dueAt === undefined ? {} : { due_at: dueAt as number }) }),
   (values) => namesOf(values).join(),
 );
+
+/** Puts a job that was just claimed back into the queue until later, as if it had not been claimed. */
+export async function deferJob(trx: Queries, claim: Claim, dueAt: number): Promise<void> {
+  await updateHeldJob(trx, claim)
+    .set((set) => ({ status: 'queued', owner: null, due_at: dueAt, attempts: set('attempts', '-', 1) }))
+    .execute();
+}
 
 /** Data that is stored with a claimed job, as JSON, until it is made due again. */
 export async function noteOnJob(db: Queries, claim: Claim, payload: unknown): Promise<void> {

@@ -16,6 +16,8 @@ export const jobKinds = {
   deliver: 'deliver',
   /** Of a push subscription. */
   push: 'push',
+  /** Of a temporary webhook. */
+  expireWebhook: 'expire_webhook',
   forgetDeliveries: 'forget_deliveries',
   forgetRuns: 'forget_runs',
   forgetKeys: 'forget_keys',

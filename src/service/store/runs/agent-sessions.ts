@@ -1,5 +1,5 @@
 /** The sessions of the agents of runs. */
-import type { AgentSession, AgentUsage } from '../../runtimes/runtime.ts';
+import type { AgentSession, AgentUsage } from '../../runtimes/run-host.ts';
 import type { Queries } from '../database/database.ts';
 
 /** The session of a run's agent, if it has one. */

@@ -2,9 +2,9 @@
 import type { ExpressionBuilder, SqlBool } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
-import { isShared, lockRows } from '../database/row-locks.ts';
+import { lockRows } from '../database/row-locks.ts';
 import type { Database, RunRow } from '../database/schema.ts';
-import { type Claim, subjectOf } from '../jobs/jobs.ts';
+import type { Claim } from '../jobs/jobs.ts';
 
 /** What a driver has to know of its run before each write. */
 export type HeldRun = RunRow & {
@@ -18,9 +18,8 @@ export type HeldRun = RunRow & {
  * The run of a claimed job, or undefined if the claim no longer holds or the run has been removed. In the transaction of a write, this
  * is the fence.
  */
-export async function heldRun(trx: Queries, claim: Claim): Promise<HeldRun | undefined> {
-  const runId = isShared(trx) ? await subjectOf(trx, claim.id) : undefined;
-  if (runId !== undefined) await lockRows(trx, 'runs', [runId]);
+export async function heldRun(trx: Queries, runId: string, claim: Claim): Promise<HeldRun | undefined> {
+  await lockRows(trx, 'runs', [runId]);
   await lockRows(trx, 'jobs', [claim.id]);
   // Read after the locks, so that it shows what was committed by those who had them before.
   return held.first(trx, claim);

@@ -1,6 +1,6 @@
 /** Human requests. A run has at most one pending request. */
 import { type Insertable, sql } from 'kysely';
-import type { HumanAnswer } from '../../runtimes/runtime.ts';
+import type { HumanAnswer } from '../../runtimes/run-host.ts';
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fittingCount } from '../database/page-bytes.ts';
 import { preparedQuery } from '../database/prepared.ts';

@@ -11,7 +11,7 @@ export interface StepKey {
 /** Records a completed step. A step that was recorded already keeps its first result. */
 export async function recordStep(db: Queries, key: StepKey, result: unknown, now: string): Promise<void> {
   // A step without a result has completed too, but JSON has no undefined.
-  await recordQuery.change(db, { ...key, result: JSON.stringify(result ?? null), now });
+  await recordQuery.send(db, { ...key, result: JSON.stringify(result ?? null), now });
 }
 
 const recordQuery = preparedQuery((db, { runId, turn, step, result, now }: StepKey & { result: string; now: string }) =>

@@ -3,6 +3,9 @@ import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { RunFileRow, RunFilesTable } from '../database/schema.ts';
 
+/** The key of a file's bytes in the file store. */
+export const runFileKey = ({ id, run_id }: Pick<RunFileRow, 'id' | 'run_id'>): string => `${run_id}/${id}`;
+
 /** Records a file unless the run's turn already contains its event. Resolves to whether it was recorded. */
 export async function insertRunFile(db: Queries, file: Insertable<RunFilesTable>): Promise<boolean> {
   const result = await db

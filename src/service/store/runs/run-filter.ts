@@ -3,6 +3,7 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { escapeLike, idsWith } from '../database/like.ts';
+import { isShared } from '../database/row-locks.ts';
 import type { Database } from '../database/schema.ts';
 import { type Matches, matchingRows } from './run-search.ts';
 
@@ -46,6 +47,8 @@ export interface Values extends Partial<Matches> {
   low: true | undefined;
   contains: string | undefined;
   ids: string | undefined;
+  /** Whether no agent that has runs has a name that matches. */
+  withoutAgents?: true | undefined;
   /** Whether to look up the issues of each run instead of the runs of all issues: for slices, which contain few runs. */
   runByRun?: true | undefined;
   /** Whether to begin with the issues, if they are few, and look up the run of each. */
@@ -103,6 +106,12 @@ export function valuesOf({
   };
 }
 
+/** Whether the best way to find the runs depends on how many have issues, or contain a text. */
+export const dependsOnValues = (values: Values): boolean =>
+  [values.contains, values.withIssues, values.withoutIssues, values.critical, values.medium, values.low].some(
+    (value) => value !== undefined,
+  );
+
 export function filteredRuns(db: Queries, parameters: Values, values: Values) {
   const { teamId } = parameters;
   // The plus prevents SQLite from using an index of the column: it does not know how few issues or matches there are.
@@ -142,17 +151,21 @@ export function filteredRuns(db: Queries, parameters: Values, values: Values) {
   }
   query = query.where((where) => where.and(issueConditions(where, values)));
   if (values.phrase !== undefined) query = query.where(matchingRows(parameters, values));
-  return values.contains === undefined ? query : query.where((where) => containsText(where, parameters, values));
+  return values.contains === undefined ? query : query.where((where) => containsText(db, where, parameters, values));
 }
 
-const containsText = (where: ExpressionBuilder<Database, 'runs'>, { contains, ids }: Values, values: Values) =>
+const containsText = (db: Queries, where: ExpressionBuilder<Database, 'runs'>, { contains, ids }: Values, values: Values) =>
   where.or([
     sql<boolean>`runs.title_folded like ${contains} escape '\\'`,
-    ...(values.ids === undefined ? [] : [sql<boolean>`runs.id like ${ids}`]),
-    where('runs.agent_id', 'in', (from) =>
-      from.selectFrom('agents').select('id').where(sql<boolean>`agents.name_folded like ${contains} escape '\\'`),
-    ),
+    // In the form that the index of Postgres contains (search-indexes.ts).
+    ...(values.ids === undefined ? [] : [sql<boolean>`${sql.raw(isShared(db) ? 'lower(runs.id)' : 'runs.id')} like ${ids}`]),
+    ...(values.withoutAgents ? [] : [ofNamedAgents(where, contains)]),
   ]);
+
+const ofNamedAgents = (where: ExpressionBuilder<Database, 'runs'>, contains: string | undefined) =>
+  where('runs.agent_id', 'in', (from) =>
+    from.selectFrom('agents').select('id').where(sql<boolean>`agents.name_folded like ${contains} escape '\\'`),
+  );
 
 /** The conditions on issues. Runs with issues have a separate index, because they are fewer. */
 function issueConditions(where: ExpressionBuilder<Database, 'runs'>, values: Values) {

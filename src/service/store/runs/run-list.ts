@@ -16,7 +16,16 @@ import {
   wholeList,
   withinSlice,
 } from '../database/slices.ts';
-import { filteredRuns, foldedSearch, indexedOnly, patternOf, type RunFilter, type Values, valuesOf } from './run-filter.ts';
+import {
+  dependsOnValues,
+  filteredRuns,
+  foldedSearch,
+  indexedOnly,
+  patternOf,
+  type RunFilter,
+  type Values,
+  valuesOf,
+} from './run-filter.ts';
 import { countRunsOfNamedAgents, phraseOf, rowAfter } from './run-search.ts';
 import { sumTotals } from './run-totals.ts';
 
@@ -74,9 +83,21 @@ export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage)
   return rows.slice(offset, offset + limit);
 }
 
+/**
+ * The values of a query. Postgres cannot combine the indexes of a search with a condition on agents whose number it does not know, so
+ * that is left out if no agent matches.
+ */
+async function searchValues(db: Queries, filter: RunFilter): Promise<Values> {
+  const values = valuesOf(filter);
+  const { teamId } = filter;
+  if (values.contains === undefined || !isShared(db)) return values;
+  const agentRuns = await countRunsOfNamedAgents(db, { teamId, contains: values.contains });
+  return agentRuns === 0 ? { ...values, withoutAgents: true } : values;
+}
+
 /** The list of runs with one status, or with any. */
 async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
-  const values = valuesOf(filter);
+  const values = await searchValues(db, filter);
   const strategy = await searchStrategy(db, filter);
   if (strategy === 'slices') return searchRuns(db, { ...values, runByRun: true }, page);
   if (strategy === 'matches') return listQuery.all(db, { ...byMatch(values, filter), ...wholeList, ...page });
@@ -178,7 +199,7 @@ export async function countRuns(db: Queries, filter: RunFilter): Promise<number>
     const allCount = await countRuns(db, { ...filter, hasIssues: undefined });
     return Math.max(0, allCount - (await countRuns(db, { ...filter, hasIssues: true })));
   }
-  const values = valuesOf(filter);
+  const values = await searchValues(db, filter);
   const strategy = await searchStrategy(db, filter);
   if (strategy === 'slices') return countSearched(db, filter);
   if (strategy === 'matches') return Number((await count.only(db, { ...byMatch(values, filter), ...wholeList, order: 'desc' })).total);
@@ -259,6 +280,7 @@ const listQuery = preparedQuery(
       .orderBy('runs.run_number', values.order);
   },
   (values) => `${values.order} ${namesOf(values).join()}`,
+  { dependsOnValues },
 );
 
 const count = preparedQuery(
@@ -267,6 +289,7 @@ const count = preparedQuery(
       .where((where) => where.and(withinSlice(parameters, values, inOrder)))
       .select((select) => select.fn.countAll<number>().as('total')),
   (values) => `${values.order} ${namesOf(values).join()}`,
+  { dependsOnValues },
 );
 
 /** The run after this many others in a slice whose end is not determined yet. */
@@ -280,4 +303,5 @@ const lastOfSlice = preparedQuery(
       .limit(1)
       .offset(parameters.skipCount),
   (values) => `${values.order} ${namesOf(values).join()}`,
+  { dependsOnValues },
 );

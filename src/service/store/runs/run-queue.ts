@@ -3,7 +3,7 @@
  * limits how many of them are executed at a time: each job with the status `running` takes up one slot. A run that waits for a
  * person, or sleeps, has released its job and takes up none.
  */
-import type { ExpressionBuilder } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import { defaultPlan } from '../access/plan.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
@@ -13,24 +13,39 @@ import { type Claimant, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/
 
 /**
  * Claims the run job that has been due for longest among the teams with a free slot. A job whose worker has stopped sending
- * heartbeats comes first; it still has its slot.
+ * heartbeats comes first; it still has its slot. Call it in a transaction, or two workers could both take the last free slot of a team.
  */
 export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | undefined> {
-  // In one transaction, or two workers could both take the last free slot of a team.
-  if (!db.isTransaction) return db.transaction().execute((trx) => claimRunJob(trx, kind, claimant));
   const abandonedJob = await takeAbandoned(db, kind, claimant);
   if (abandonedJob !== undefined) return abandonedJob;
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const next = await nextInLine(db, kind, claimant.now);
     if (next === undefined || !isShared(db)) return next && takeJob(db, next, claimant);
     // Read again after the lock: another node may have taken the run, or the last free slot.
-    await lockRows(db, 'teams', [next.lane as string]);
-    const confirmed = await inLaneOf.first(db, { kind, now: claimant.now, lane: next.lane as string });
+    const lane = next.lane as string;
+    const isLocked = lockedLanes.get(db)?.has(lane) === true;
+    if (!isLocked) await lockLane(db, lane);
+    const confirmed = isLocked ? next : await inLaneOf.first(db, { kind, now: claimant.now, lane });
+    // The run before its job, as whoever stops it does.
+    if (confirmed !== undefined) await lockRows(db, 'runs', [confirmed.subject_id]);
     const job = confirmed && (await takeJob(db, confirmed, claimant));
     if (job !== undefined) return job;
   }
   return undefined;
 }
+
+/** Prevents other nodes from claiming a run of the lane until the transaction ends. Not the row of the team, which new runs lock. */
+export async function lockLane(trx: Queries, lane: string): Promise<void> {
+  await laneLock.send(trx, { name: `lane ${lane}` });
+  lockedLanes.set(trx, (lockedLanes.get(trx) ?? new Set()).add(lane));
+}
+
+const laneLock = preparedQuery((db, { name }: { name: string }) =>
+  db.selectNoFrom(sql`pg_advisory_xact_lock(hashtextextended(${name}, 0))`.as('locked')),
+);
+
+/** The lanes that a transaction has locked. */
+const lockedLanes = new WeakMap<Queries, Set<string>>();
 
 /** How often a run is looked for if other nodes are faster; then the worker polls again. */
 const maxAttempts = 3;

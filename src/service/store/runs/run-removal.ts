@@ -2,6 +2,7 @@
 import { billingPeriod } from '../access/plan.ts';
 import type { Queries } from '../database/database.ts';
 import type { RunRow } from '../database/schema.ts';
+import { runFileKey } from './run-files.ts';
 import { addToTotals } from './run-totals.ts';
 import { terminalStatuses } from './runs.ts';
 
@@ -48,13 +49,13 @@ export async function firstRunEnd(db: Queries): Promise<string | undefined> {
 
 /**
  * Removes the runs that are still ended at this time, with their rows in other tables and their jobs of these kinds, in the caller's
- * transaction. Returns them and the sandboxes that no run uses any more, whose rows are removed too.
+ * transaction. Returns them, the keys of their files, and the sandboxes that no run uses any more, whose rows are removed too.
  */
 export async function removeRuns(
   trx: Queries,
   ids: readonly string[],
   { before, jobKinds }: { before: string; jobKinds: readonly string[] },
-): Promise<{ runs: RunRow[]; sandboxIds: string[] }> {
+): Promise<{ runs: RunRow[]; fileKeys: string[]; sandboxIds: string[] }> {
   const runs = await trx
     .selectFrom('runs')
     .selectAll()
@@ -63,6 +64,7 @@ export async function removeRuns(
     .where('status', 'in', [...terminalStatuses])
     .execute();
   const runIds = runs.map((run) => run.id);
+  const files = await trx.selectFrom('run_files').select(['id', 'run_id']).where('run_id', 'in', runIds).execute();
   for (const table of runTables) await trx.deleteFrom(table).where('run_id', 'in', runIds).execute();
   await trx
     .deleteFrom('jobs')
@@ -71,7 +73,8 @@ export async function removeRuns(
     .execute();
   await trx.deleteFrom('runs').where('id', 'in', runIds).execute();
   for (const run of runs) await remember(trx, run);
-  return { runs, sandboxIds: await removeUnusedSandboxes(trx, [...new Set(runs.map((run) => run.sandbox_id))]) };
+  const sandboxIds = await removeUnusedSandboxes(trx, [...new Set(runs.map((run) => run.sandbox_id))]);
+  return { runs, fileKeys: files.map(runFileKey), sandboxIds };
 }
 
 /** What remains of a run: its number is not used again, and it still counts in its month. */

@@ -3,6 +3,7 @@
  * longer the more there are, and every page of a list contains the total.
  */
 import type { RunStatus } from '../../../interface/types.ts';
+import { atEnd, type EndWrite, endOrder, waitsForEnd } from '../database/at-end.ts';
 import type { Queries } from '../database/database.ts';
 import { namesOf, preparedQuery } from '../database/prepared.ts';
 import type { RunRow } from '../database/schema.ts';
@@ -18,16 +19,36 @@ const add = preparedQuery((db, row: RunGroup & { runs: number }) =>
     ),
 );
 
+/** How the totals change, by group, until the transaction ends: most transactions change them. */
+const atEndOfTransaction: EndWrite<Map<string, RunGroup & { runs: number }>> = {
+  order: endOrder.runTotals,
+  begin: () => new Map(),
+  async write(trx, changes) {
+    const sorted = [...changes].sort(([first], [second]) => (first < second ? -1 : 1)).map(([, change]) => change);
+    for (const change of sorted) if (change.runs !== 0) await add.send(trx, change);
+  },
+};
+
+function addAtEnd(trx: Queries, { team_id, agent_id, status, source }: RunGroup, runs: number): void {
+  const changes = atEnd(trx, atEndOfTransaction);
+  const key = JSON.stringify([team_id, agent_id, status, source]);
+  changes.set(key, { team_id, agent_id, status, source, runs: (changes.get(key)?.runs ?? 0) + runs });
+}
+
 /** Counts new runs, or with a negative number removed ones. Call it in the transaction of the change. */
 export async function addToTotals(trx: Queries, { team_id, agent_id, source, status }: RunGroup, runs: number): Promise<void> {
-  await add.change(trx, { team_id, agent_id, source, status, runs });
+  if (waitsForEnd(trx)) addAtEnd(trx, { team_id, agent_id, source, status }, runs);
+  else await add.send(trx, { team_id, agent_id, source, status, runs });
 }
 
 /** Counts a run whose status has changed. Call it in the transaction of the change. */
 export async function moveInTotals(trx: Queries, run: RunGroup, from: RunStatus): Promise<void> {
   if (from === run.status) return;
   const { team_id, agent_id, source, status } = run;
-  await move.change(trx, { team_id, agent_id, source, status, from });
+  if (waitsForEnd(trx)) {
+    addAtEnd(trx, { team_id, agent_id, source, status: from }, -1);
+    addAtEnd(trx, run, 1);
+  } else await move.send(trx, { team_id, agent_id, source, status, from });
 }
 
 const move = preparedQuery((db, run: RunGroup & { from: RunStatus }) => {

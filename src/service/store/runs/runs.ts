@@ -44,7 +44,7 @@ const insertQuery = preparedQuery(
 
 /** Call it in a transaction. */
 export async function insertRun(trx: Queries, run: RunRow): Promise<RunRow> {
-  await insertQuery.change(trx, run);
+  await insertQuery.send(trx, run);
   await addToTotals(trx, run, 1);
   return asStored(run);
 }

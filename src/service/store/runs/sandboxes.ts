@@ -2,11 +2,12 @@
 import type { Insertable, SelectQueryBuilder } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
+import { lockIfDeciding } from '../database/row-locks.ts';
 import type { Database, SandboxesTable, SandboxRow } from '../database/schema.ts';
 import { forgetCheckOut } from './sandbox-repositories.ts';
 
 export async function insertSandbox(db: Queries, sandbox: Insertable<SandboxesTable>): Promise<void> {
-  await insertQuery.change(db, sandbox);
+  await insertQuery.send(db, sandbox);
 }
 
 const insertQuery = preparedQuery(
@@ -15,6 +16,7 @@ const insertQuery = preparedQuery(
 );
 
 export async function findSandbox(db: Queries, teamId: string, id: string): Promise<SandboxRow | undefined> {
+  await lockIfDeciding(db, 'sandboxes', id);
   return db
     .selectFrom('sandboxes')
     .selectAll()
@@ -40,6 +42,16 @@ export async function expireSandbox(db: Queries, id: string, now: string): Promi
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }
+
+/** Whether a sandbox was removed, and whether it was staged and no run has used it; undefined if it is not known any more. */
+export async function removalOf(db: Queries, id: string): Promise<{ isRemoved: boolean; wasStaged: boolean } | undefined> {
+  const row = await removal.first(db, { id });
+  return row && { isRemoved: row.removed_at !== null, wasStaged: row.expires_at !== null };
+}
+
+const removal = preparedQuery((db, { id }: { id: string }) =>
+  db.selectFrom('sandboxes').select(['removed_at', 'expires_at']).where('id', '=', id),
+);
 
 /** When a sandbox expires, in milliseconds; undefined if a run uses it or it has been removed. */
 export async function expiryOf(db: Queries, id: string): Promise<number | undefined> {
@@ -85,7 +97,7 @@ export async function firstEnd(db: Queries): Promise<string | undefined> {
 
 /** A run that continues has a sandbox, even if it is empty. */
 export async function reviveSandbox(trx: Queries, id: string): Promise<void> {
-  await reviveQuery.change(trx, { id });
+  await reviveQuery.send(trx, { id });
 }
 
 const reviveQuery = preparedQuery((db, { id }: { id: string }) =>

@@ -2,31 +2,45 @@
 import type { Insertable, Updateable } from 'kysely';
 import type { DeliveryStatus, WebhookEventKind } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
-import { lockRows } from '../database/row-locks.ts';
+import { lockName } from '../database/row-locks.ts';
 import type { AttemptRow, DeliveriesTable, DeliveryAttemptsTable, DeliveryRow, EventRow, EventsTable } from '../database/schema.ts';
 
-export async function insertEvent(db: Queries, event: Insertable<EventsTable>): Promise<void> {
-  await db.insertInto('events').values(event).execute();
+/** An event, and a delivery of it for each recipient. */
+export interface RecordedEvent {
+  event: Insertable<EventsTable>;
+  /** Without their numbers, which are in the order of the deliveries. */
+  deliveries: readonly Omit<Insertable<DeliveriesTable>, 'seq'>[];
 }
 
-export async function eventById(db: Queries, id: string): Promise<EventRow> {
-  return db.selectFrom('events').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+/**
+ * Inserts events of one team with their deliveries. Until the transaction ends, no other one can record events of the team: call it at the
+ * end.
+ */
+export async function insertEvents(trx: Queries, teamId: string, events: readonly RecordedEvent[]): Promise<void> {
+  // Not the row of the team: transactions that lock it before other rows would wait for those that have locked other rows before.
+  await lockName(trx, `deliveries of ${teamId}`);
+  let seq = await lastNumber(trx, teamId);
+  for (const { event, deliveries } of events) {
+    await trx.insertInto('events').values(event).execute();
+    for (const delivery of deliveries)
+      await trx
+        .insertInto('deliveries')
+        .values({ ...delivery, seq: ++seq })
+        .execute();
+  }
 }
 
-/** Inserts deliveries of one team, numbered in order. Call it in a transaction. */
-export async function insertDeliveries(db: Queries, teamId: string, deliveries: Omit<Insertable<DeliveriesTable>, 'seq'>[]): Promise<void> {
-  await lockRows(db, 'teams', [teamId]);
+async function lastNumber(db: Queries, teamId: string): Promise<number> {
   const { last } = await db
     .selectFrom('deliveries')
     .select((select) => select.fn.max('seq').as('last'))
     .where('team_id', '=', teamId)
     .executeTakeFirstOrThrow();
-  let seq = Number(last ?? 0);
-  for (const delivery of deliveries)
-    await db
-      .insertInto('deliveries')
-      .values({ ...delivery, seq: ++seq })
-      .execute();
+  return Number(last ?? 0);
+}
+
+export async function eventById(db: Queries, id: string): Promise<EventRow> {
+  return db.selectFrom('events').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
 /** Deliveries to an endpoint that are due, excluding those that this process is sending. */

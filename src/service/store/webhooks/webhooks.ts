@@ -37,6 +37,18 @@ export async function findWebhook(db: Queries, teamId: string, id: string): Prom
     .executeTakeFirst();
 }
 
+/** When a temporary subscription is deleted, in milliseconds; undefined if it is not temporary, or has been deleted. */
+export async function webhookExpiryOf(db: Queries, id: string): Promise<number | undefined> {
+  await lockIfDeciding(db, 'webhook_subscriptions', id);
+  const row = await db
+    .selectFrom('webhook_subscriptions')
+    .select('expires_at')
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  return row?.expires_at == null ? undefined : Number(row.expires_at);
+}
+
 /** Changes a subscription; undefined if it has been deleted. */
 export async function updateWebhookRow(
   db: Queries,

@@ -4,7 +4,7 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
-import type { RunHost } from '../../../../src/service/runtimes/runtime.ts';
+import type { RunHost } from '../../../../src/service/runtimes/run-host.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';

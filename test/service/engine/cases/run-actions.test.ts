@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ensureLabel } from '../../../../src/service/engine/cases/labels.ts';
 import { carryOut, caseOfRun } from '../../../../src/service/engine/cases/run-actions.ts';
 import { caseRunAnswered, caseRunAsked, caseRunEnded, caseRunResumed } from '../../../../src/service/engine/cases/run-end.ts';
-import type { CaseAction } from '../../../../src/service/runtimes/runtime.ts';
+import type { CaseAction } from '../../../../src/service/runtimes/run-host.ts';
 import type { HumanRequestRow, RunRow } from '../../../../src/service/store/database/schema.ts';
 import { runById } from '../../../../src/service/store/runs/runs.ts';
 import { ManualClock } from '../../helpers/clock.ts';

@@ -68,7 +68,7 @@ const work: Record<string, { subject: () => string; prepare: (db: Kysely<Databas
   [jobKinds.deliver]: {
     subject: () => ownedIds.subscriptionId as string,
     prepare: async (db) => {
-      await sql`update webhook_subscriptions set url = ${receiver.url}`.execute(db);
+      await sql`update webhook_subscriptions set url = ${receiver.url}, deleted_at = null, expires_at = null`.execute(db);
       await sql`update deliveries set status = 'pending', next_attempt_at = 0`.execute(db);
     },
   },
@@ -111,6 +111,10 @@ const work: Record<string, { subject: () => string; prepare: (db: Kysely<Databas
       await sql`update teams set remind_after = 60000`.execute(db);
       await sql`update human_requests set status = 'pending', remind_at = 0`.execute(db);
     },
+  },
+  [jobKinds.expireWebhook]: {
+    subject: () => ownedIds.subscriptionId as string,
+    prepare: (db) => sql`update webhook_subscriptions set expires_at = 0`.execute(db),
   },
 };
 

@@ -1,7 +1,7 @@
 /** How long a worker waits, with a clock that stands still: after failures, for the next job, and until it renews a lease. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../../src/service/engine/jobs/job.ts';
-import { claimJob, enqueueJob, releaseJob } from '../../../../src/service/store/jobs/jobs.ts';
+import { claimJob, enqueueJob, releaseJob, revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
 import { afterTest } from '../../../support/temporary.ts';
 import { serviceCommits } from '../../helpers/disk.ts';
 import { Gate } from '../../helpers/runtime.ts';
@@ -141,6 +141,15 @@ it('polling that fails while the worker is being closed is not reported', async 
 });
 
 describe('a worker without due work', () => {
+  it('writes nothing', async () => {
+    const commits = serviceCommits();
+    const { clock, worker } = await workshop();
+    const before = commits.count;
+    worker.start([{ kind: 'k', concurrency: 1, run: untilAborted }], undefined);
+    await until(() => clock.sleeps === 1);
+    expect(commits.count).toBe(before);
+  });
+
   /** A kind whose claims are counted, and of which nothing may be claimed at the moment. */
   function blocked() {
     let claims = 0;
@@ -274,6 +283,46 @@ describe('a worker', () => {
     await until(() => worker.isAlive());
     await worker.close(10_000);
     expect(worker.isAlive()).toBe(false);
+  });
+
+  it('ends immediately while it is at rest', async () => {
+    const { clock, worker } = await workshop();
+    worker.start([{ kind: 'k', concurrency: 1, run: untilAborted }], undefined);
+    await until(() => clock.sleeps === 1);
+    let isClosed = false;
+    void worker.close(60_000).then(() => {
+      isClosed = true;
+    });
+    await rest();
+    expect(isClosed).toBe(true);
+  });
+
+  it('holds jobs for as long as it was told', async () => {
+    const shop = await workshop({ lease: 6_000 });
+    await shop.job('s');
+    shop.worker.start([{ kind: 'k', concurrency: 1, run: untilAborted }], undefined);
+    const { due_at } = await rowWhen(shop, 's', ({ status }) => status === 'running');
+    expect(Number(due_at) - shop.clock.now()).toBe(6_000);
+  });
+
+  it('checks a lease immediately when another node has changed the job or its subject', async () => {
+    const { store, clock, worker, job } = await workshop();
+    const ends: string[] = [];
+    const run: Run = async (parts, job, signal) => {
+      await untilAborted(parts, job, signal);
+      ends.push(`${job.subject_id} ${signal.reason.reason}`);
+    };
+    for (const subject of ['a', 'b', 'c']) await job(subject);
+    worker.start([{ kind: 'k', concurrency: 3, run }], undefined);
+    await until(() => clock.sleeps === 1);
+    const { id } = await store.selectFrom('jobs').select('id').where('subject_id', '=', 'b').executeTakeFirstOrThrow();
+    for (const subject of ['a', 'b', 'c']) await revokeJob(store, 'k', subject);
+    worker.noticeChanges(['a', 'unknown']);
+    await until(() => ends.length === 1);
+    worker.noticeChanges([id]);
+    await until(() => ends.length === 2);
+    await rest();
+    expect(ends).toEqual(['a lost', 'b lost']);
   });
 
   it('reports each wake-up to those that wait for it', async () => {

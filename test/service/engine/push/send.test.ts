@@ -1,10 +1,13 @@
 /** The job that sends pushes to one browser, executed by the test: what it sends, and what becomes of the rest. */
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { JobAborted } from '../../../../src/service/engine/jobs/worker.ts';
 import { pushJob } from '../../../../src/service/engine/push/delivery.ts';
 import { subscribe } from '../../../../src/service/engine/push/subscriptions.ts';
+import { vapidKeys } from '../../../../src/service/engine/push/vapid.ts';
 import { findToken, type TokenRecord } from '../../../../src/service/store/access/credentials.ts';
+import type { Store } from '../../../../src/service/store/database/database.ts';
+import { revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
 import { insertPushMessage } from '../../../../src/service/store/push/push.ts';
 import { PushService } from '../../../support/push-service.ts';
 import { afterTest } from '../../../support/temporary.ts';
@@ -12,6 +15,7 @@ import { ManualClock } from '../../helpers/clock.ts';
 import { claimedJob, closeEngine, idleEngine } from '../../helpers/engine.ts';
 import type { Behaviour } from '../../helpers/runtime.ts';
 import { startApi } from '../../helpers/service.ts';
+import { ignoreReferences } from '../../helpers/stored.ts';
 
 const ask: Behaviour = async () => ({ status: 'waiting', step: 'q', request: { type: 'approval', title: 'P'.repeat(300) } });
 
@@ -83,7 +87,7 @@ it('ends a subscription that the browser has given up, or whose keys can no long
 it('ends the subscription of a session that belongs to another team by now, or has ended', async () => {
   for (const change of [sql`update push_subscriptions set team_id = 'other'`, sql`delete from tokens`]) {
     const { send, service, store, subscriptions } = await workshop();
-    await sql`pragma foreign_keys = off`.execute(store);
+    await ignoreReferences(store, 'push_subscriptions');
     await change.execute(store);
     await send();
     expect([service.pushes.length, await subscriptions()]).toEqual([0, 0]);
@@ -97,4 +101,42 @@ it.each([
   const { send, service, messages, job } = await workshop();
   await send(AbortSignal.abort(new JobAborted(reason)));
   expect([service.pushes.length, (await messages()).length, (await job()).status]).toEqual([0, 2, expected]);
+});
+
+it('leaves its job alone once another worker has it', async () => {
+  const { store, engine, id, service, messages, job } = await workshop();
+  const claim = await claimedJob(engine, pushJob.kind, id);
+  await revokeJob(store, pushJob.kind, id);
+  await pushJob.run(engine, claim, new AbortController().signal);
+  // The push that was sent is sent again by whoever has the job.
+  expect([service.pushes.length, (await messages()).length, (await job()).status]).toEqual([1, 2, 'done']);
+});
+
+it('keeps a subscription whose content is damaged in another way, and fails', async () => {
+  const { send, store, engine, id, subscriptions } = await workshop();
+  await sql`update push_subscriptions set sealed = ${engine.push.box.seal('{', id)}`.execute(store);
+  await expect(send()).rejects.toThrow(SyntaxError);
+  expect(await subscriptions()).toBe(1);
+});
+
+describe('the key pair of the service', () => {
+  const storePair = (store: Store, value: string) => store.updateTable('settings').set({ value }).where('name', '=', 'push_key').execute();
+
+  it('is replaced once when it can no longer be decrypted, together with the subscriptions that need it', async () => {
+    const { engine, store, subscriptions } = await workshop();
+    const { publicKey } = await vapidKeys(engine);
+    expect([(await vapidKeys(engine)).publicKey, await subscriptions()]).toEqual([publicKey, 1]);
+    await storePair(store, 'damaged');
+    const replaced = await vapidKeys(engine);
+    expect([replaced.publicKey === publicKey, await subscriptions()]).toEqual([false, 0]);
+    expect((await vapidKeys(engine)).publicKey).toBe(replaced.publicKey);
+  });
+
+  it('stays if it is damaged in another way', async () => {
+    const { engine, store, subscriptions } = await workshop();
+    await vapidKeys(engine);
+    await storePair(store, engine.push.box.seal('{', 'push_key'));
+    await expect(vapidKeys(engine)).rejects.toThrow(SyntaxError);
+    expect(await subscriptions()).toBe(1);
+  });
 });

@@ -3,18 +3,51 @@
  * with its end and its evaluation. Each test kills the service, or fills its disk, at such a boundary.
  */
 import { setImmediate } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { needsSqlite, usesPostgres } from '../../../support/postgres.ts';
+import { describeNeeding } from '../../../support/requirements.ts';
 import { afterTest } from '../../../support/temporary.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
 import { crashImage } from '../../helpers/crash.ts';
 import { nextTurn, serviceCommits } from '../../helpers/disk.ts';
 import { Gate } from '../../helpers/runtime.ts';
 import { type Api, config, startApi, type TestOptions } from '../../helpers/service.ts';
+import { inStore } from '../../helpers/stored.ts';
 import { deliveries, receiver } from '../../helpers/webhooks.ts';
 
-const diskFull = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+/** A write that is part of a change: a statement of SQLite, and what it does to rows of a table, as a condition of a trigger of Postgres. */
+interface Write {
+  statement: RegExp;
+  change: `insert on ${string}` | `update on ${string}`;
+  when?: string;
+}
+
+/** A disk that gets full just before a write. Call it before the service is started. */
+function fillableDisk() {
+  const commits = serviceCommits();
+  return {
+    async fill({ dataDirectory }: Api, { statement, change, when = 'true' }: Write): Promise<void> {
+      if (usesPostgres)
+        await inStore(dataDirectory, async (store) => {
+          await sql`create function fail() returns trigger language plpgsql
+            as $$ begin raise exception 'could not extend file: no space left on device' using errcode = '53100'; end $$`.execute(store);
+          await sql.raw(`create trigger fails before ${change} for each row when (${when}) execute function fail()`).execute(store);
+        });
+      else
+        Object.assign(commits, {
+          failing: statement,
+          failure: Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' }),
+        });
+    },
+    async free({ dataDirectory }: Api): Promise<void> {
+      commits.failure = undefined;
+      if (usesPostgres) await inStore(dataDirectory, (store) => sql`drop function fail() cascade`.execute(store));
+    },
+  };
+}
 
 /** A service with the script runtime, and an agent with a procedure. */
 async function scripted(steps: string, options: TestOptions = {}): Promise<{ api: Api; agentId: string }> {
@@ -32,7 +65,7 @@ async function shown(api: Api, runId: string) {
   return { status: run.status, isEvaluated: data[0]?.eval_summaries?.status === 'ready', texts };
 }
 
-describe('a service that is killed', () => {
+describeNeeding(needsSqlite, 'a service that is killed', () => {
   it('has recorded the last step of a run with its end and its evaluation, or none of them', async () => {
     const { api, agentId } = await scripted('  - say: One\n  - say: Two\n');
     const { run } = await api.ok('startRun', { body: { agent_id: agentId } });
@@ -88,7 +121,7 @@ describe('a service that is killed', () => {
 
 describe('a disk that is full', () => {
   it('while a run is claimed leaves the run pending and reports nothing', async () => {
-    const commits = serviceCommits();
+    const disk = fillableDisk();
     const clock = new ManualClock();
     const hook = await receiver();
     const executed: string[] = [];
@@ -104,29 +137,41 @@ describe('a disk that is full', () => {
     await api.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.started'] } });
     const agentId = await api.agent('work');
     // The first statement that counts a run with a new status is part of the claim.
-    Object.assign(commits, { failing: /^insert into "run_totals".*\), \(/, failure: diskFull });
+    const claim = {
+      statement: /^insert into "run_totals".*\), \(/,
+      change: 'insert on run_totals',
+      when: `new.status = 'running'`,
+    } as const;
+    await disk.fill(api, claim);
     const { run } = await api.ok('startRun', { body: { agent_id: agentId } });
     for (let turn = 0; turn < 50; turn++) await nextTurn();
     expect((await api.ok('getRun', { params: { run_id: run.id } })).run).toMatchObject({ status: 'pending', started_at: null });
     expect([executed, await deliveries(api)]).toEqual([[], []]);
-    commits.failure = undefined;
+    await disk.free(api);
     await within(20_000, clock, async () => (await api.ok('getRun', { params: { run_id: run.id } })).run.status === 'completed');
     expect([executed, (await deliveries(api)).length]).toEqual([[run.id], 1]);
   });
 
-  it.each([
-    ['the end of its job', /^update "jobs" set "status" = \?, "owner" = \? where/],
-    ['its evaluation', /^insert into "evaluations"/],
-  ])('while the end of a run is recorded, at %s, leaves nothing of the last step, which is repeated', async (_, failing) => {
-    const commits = serviceCommits();
+  it.each<[string, Write]>([
+    [
+      'the end of its job',
+      {
+        statement: /^update "jobs" set "status" = \?, "owner" = \? where/,
+        change: 'update on jobs',
+        when: `new.kind = 'run' and new.status = 'done'`,
+      },
+    ],
+    ['its evaluation', { statement: /^insert into "evaluations"/, change: 'insert on evaluations' }],
+  ])('while the end of a run is recorded, at %s, leaves nothing of the last step, which is repeated', async (_, write) => {
+    const disk = fillableDisk();
     const clock = new ManualClock();
     const failures: string[] = [];
     const { api, agentId } = await scripted('  - say: One\n  - say: Two\n', { clock, log: ({ message }) => void failures.push(message) });
-    Object.assign(commits, { failing, failure: diskFull });
+    await disk.fill(api, write);
     const { run } = await api.ok('startRun', { body: { agent_id: agentId } });
     await eventually('the job has failed', () => failures.includes('a job failed and will be retried'));
     expect(await shown(api, run.id)).toEqual({ status: 'running', isEvaluated: false, texts: ['One'] });
-    commits.failure = undefined;
+    await disk.free(api);
     await within(60_000, clock, async () => (await api.ok('getRun', { params: { run_id: run.id } })).run.status === 'completed');
     expect(await shown(api, run.id)).toEqual({ status: 'completed', isEvaluated: true, texts: ['One', 'Two'] });
   });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { RenderPool } from '../../../../src/service/runtimes/script/rendering/pool.ts';
 import { createScriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { needsSqlite } from '../../../support/postgres.ts';
+import { itNeeding } from '../../../support/requirements.ts';
 import { crashImage } from '../../helpers/crash.ts';
 import { type Api, config, startApi } from '../../helpers/service.ts';
 
@@ -43,7 +45,7 @@ async function inSlowStep(api: Api, runId: string): Promise<void> {
 }
 
 describe('a step during which the service ends', () => {
-  it('fails after five times in a row', async () => {
+  itNeeding(needsSqlite, 'fails after five times in a row', async () => {
     let { api, report } = await slowService();
     const runId = await startedRun(api);
     const interruptions = [await report];
@@ -72,7 +74,7 @@ describe('a step during which the service ends', () => {
     await api.until(runId, 'interrupted');
   });
 
-  it('can wait for a person across any number of restarts', async () => {
+  itNeeding(needsSqlite, 'can wait for a person across any number of restarts', async () => {
     const script = createScriptRuntime({ pool: new RenderPool() });
     let api = await startApi({ runtimes: [script] });
     const body = {

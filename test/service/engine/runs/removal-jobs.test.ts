@@ -7,7 +7,7 @@ import type { EngineOptions } from '../../../../src/service/engine/create-engine
 import { forgetRunsJob } from '../../../../src/service/engine/runs/run-retention.ts';
 import { expireSandboxJob, stageSandbox } from '../../../../src/service/engine/runs/sandbox-expiry.ts';
 import { expireRunSandboxesJob } from '../../../../src/service/engine/runs/sandbox-retention.ts';
-import type { RunHost } from '../../../../src/service/runtimes/runtime.ts';
+import type { RunHost } from '../../../../src/service/runtimes/run-host.ts';
 import { keepSandbox } from '../../../../src/service/store/runs/sandboxes.ts';
 import { afterTest } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { startRun } from '../../../../src/service/engine/runs/lifecycle.ts';
 import { runJob } from '../../../../src/service/engine/runs/run-driver.ts';
 import type { RunRow } from '../../../../src/service/store/database/schema.ts';
-import { enqueueJob, reclaimJobs } from '../../../../src/service/store/jobs/jobs.ts';
+import { type ClaimedJob, enqueueJob, reclaimJobs } from '../../../../src/service/store/jobs/jobs.ts';
 import { runById } from '../../../../src/service/store/runs/runs.ts';
 import { afterTest } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
@@ -39,6 +39,7 @@ async function startedRun() {
       const claimant = { owner, now: clock.now(), lease: 1_000 };
       return store.transaction().execute(async (trx) => runJob.claim?.(engine, trx, runJob.kind, claimant));
     },
+    drive: (job: ClaimedJob) => runJob.run(engine, job, new AbortController().signal),
     makeDue: () => enqueueJob(store, { kind: runJob.kind, subjectId: id, dueAt: clock.now(), lane: api.service.teamId }),
     events: async () => (await store.selectFrom('events').select('kind').execute()).map(({ kind }) => kind),
     wakes: () => wakes,
@@ -53,7 +54,7 @@ it('a new run is running, has its folder, and its start is reported once', async
     { status: 'running', started_at },
     true,
     ['run.started'],
-    1,
+    0,
   ]);
   // A later turn keeps the time of the first one.
   clock.advance(1_000);
@@ -61,7 +62,17 @@ it('a new run is running, has its folder, and its start is reported once', async
   await rm(folder, { recursive: true });
   await makeDue();
   await claim();
-  expect([await run(), await events(), wakes()]).toMatchObject([{ status: 'running', started_at }, ['run.started'], 1]);
+  expect([await run(), await events(), wakes()]).toMatchObject([{ status: 'running', started_at }, ['run.started'], 0]);
+});
+
+it('the worker is woken for the events of a beginning after the claim', async () => {
+  const { claim, drive, wakes } = await startedRun();
+  const job = (await claim()) as ClaimedJob;
+  const before = wakes();
+  const end = drive(job);
+  await Promise.resolve();
+  expect([before, wakes()]).toEqual([0, 1]);
+  await end;
 });
 
 it('a run whose folder cannot be created is starting', async () => {
@@ -74,9 +85,10 @@ it('a run whose folder cannot be created is starting', async () => {
 });
 
 it('a run that was being claimed when its process ended is starting, too', async () => {
-  const { claim, run, store, clock } = await startedRun();
+  const { claim, run, store, clock, folder } = await startedRun();
   await claim('ended');
   await store.updateTable('runs').set({ status: 'pending' }).execute();
+  await rm(folder, { recursive: true });
   await reclaimJobs(store, clock.now());
   const job = await claim();
   expect([job?.wasInterrupted, (await run()).status]).toEqual([true, 'starting']);

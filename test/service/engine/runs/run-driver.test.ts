@@ -1,9 +1,12 @@
 /** How the job of a run ends: what becomes of the run, and of the job, in each case. */
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StartableEngine } from '../../../../src/service/engine/create-engine.ts';
 import { JobAborted } from '../../../../src/service/engine/jobs/worker.ts';
 import { startRun } from '../../../../src/service/engine/runs/lifecycle.ts';
 import { runJob } from '../../../../src/service/engine/runs/run-driver.ts';
+import { RunLostError } from '../../../../src/service/engine/runs/run-record.ts';
 import type { RunRow } from '../../../../src/service/store/database/schema.ts';
 import { claimJob, revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
 import { runById } from '../../../../src/service/store/runs/runs.ts';
@@ -12,6 +15,7 @@ import { ManualClock } from '../../helpers/clock.ts';
 import { claimedJob, closeEngine, idleEngine } from '../../helpers/engine.ts';
 import { type Behaviour, testRuntime } from '../../helpers/runtime.ts';
 import { config, startApi } from '../../helpers/service.ts';
+import { ignoreReferences } from '../../helpers/stored.ts';
 
 /** A run of an agent that behaves like this. The test executes its job. */
 async function pendingRun(behaviour: Behaviour) {
@@ -28,7 +32,7 @@ async function pendingRun(behaviour: Behaviour) {
   const { id } = await startRun(engine, { teamId: api.service.teamId, agentId, source: 'api' });
   const controller = new AbortController();
   return {
-    ...{ engine, clock, id, logEntries, controller },
+    ...{ engine, clock, id, logEntries, controller, runtime, dataDirectory: api.dataDirectory },
     run: async (): Promise<RunRow> => (await runById(engine.store, id)) as RunRow,
     job: () =>
       engine.store
@@ -95,6 +99,41 @@ describe('a run', () => {
   });
 });
 
+describe('a run that cannot be executed here', () => {
+  it('is left unchanged if another worker has its job by now', async () => {
+    const { engine, id, run, job, controller, logEntries } = await pendingRun(completeBehaviour);
+    const claim = await claimedJob(engine, runJob.kind, id);
+    const before = await run();
+    await revokeJob(engine.store, runJob.kind, id);
+    await runJob.run(engine, claim, controller.signal);
+    expect([await run(), (await job()).status, logEntries]).toEqual([before, 'done', []]);
+  });
+
+  it('is not running before it has its folder', async () => {
+    const { execute, run, dataDirectory } = await pendingRun(completeBehaviour);
+    const sandboxes = join(dataDirectory, 'sandboxes');
+    await rm(sandboxes, { recursive: true, force: true });
+    await writeFile(sandboxes, 'in the way');
+    await expect(execute()).rejects.toThrow();
+    expect(await run()).toMatchObject({ status: 'pending', started_at: null });
+  });
+
+  it.each([
+    ['fails with trouble of the host', Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write' })],
+    ['belongs to another worker', new RunLostError()],
+  ])('leaves nothing running of what its runtime has started if it %s', async (_, error) => {
+    const released: string[] = [];
+    const execution = await pendingRun(() => {
+      // With Postgres, processes of an execution on another node are released first.
+      released.length = 0;
+      return Promise.reject(error);
+    });
+    Object.assign(execution.runtime, { release: (runId: string) => released.push(runId) });
+    await execution.execute().catch(() => undefined);
+    expect(released).toEqual([execution.id]);
+  });
+});
+
 describe('an execution that is aborted', () => {
   it('by the end of the service is continued by the next one, as if it had not been interrupted', async () => {
     const execution = await pendingRun(async (host) => {
@@ -132,6 +171,15 @@ describe('an execution that is aborted', () => {
     expect(await execution.run()).toMatchObject({ status: 'running', error: null });
     expect(execution.logEntries).toEqual([]);
   });
+});
+
+it('a run of a case has the title of the case, whatever its message is', async () => {
+  const { engine, run } = await pendingRun(completeBehaviour);
+  const { team_id: teamId, agent_id: agentId } = await run();
+  await ignoreReferences(engine.store, 'runs');
+  const start = { teamId, agentId: agentId as string, source: 'api' as const, message: 'Work on this case.' };
+  const { title, case_id } = await startRun(engine, { ...start, case: { id: 'c', title: 'Invoice 7' } });
+  expect([title, case_id]).toEqual(['Invoice 7', 'c']);
 });
 
 describe('the title of a run', () => {

@@ -1,15 +1,19 @@
 /** How long runs are kept, with a clock that stands still. */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { sql } from 'kysely';
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
-import type { RunHost } from '../../../../src/service/runtimes/runtime.ts';
+import type { RunHost } from '../../../../src/service/runtimes/run-host.ts';
 import { secretHash } from '../../../../src/service/secret-hash.ts';
 import { runTables } from '../../../../src/service/store/runs/run-removal.ts';
 import { png } from '../../../support/png.ts';
+import { needsSqlite, usesPostgres } from '../../../support/postgres.ts';
+import { itNeeding } from '../../../support/requirements.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
 import { type Api, startApi } from '../../helpers/service.ts';
+import { alterStored, inStore, storedRows } from '../../helpers/stored.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 
@@ -44,16 +48,16 @@ const untilGone = (api: Api, clock: ManualClock, id: string): Promise<void> =>
   within(10_000, clock, async () => (await statusOf(api, id)) === 404);
 
 /** Rows that belong to a run, in a database that no service has open. */
-function rowsOf(directory: string, id: string): Record<string, number> {
-  const file = new Libsql(join(directory, 'aops.db'));
-  const counts = [...runTables, 'jobs'].map((table) => {
-    const column = table === 'jobs' ? 'subject_id' : 'run_id';
-    const [row] = file.prepare(`select count(*) as count from ${table} where ${column} = ?`).all(id) as { count: number }[];
-    return [table, row?.count ?? 0];
+const rowsOf = (directory: string, id: string): Promise<Record<string, number>> =>
+  inStore(directory, async (store) => {
+    const counts: Record<string, number> = {};
+    for (const table of [...runTables, 'jobs']) {
+      const column = sql.ref(table === 'jobs' ? 'subject_id' : 'run_id');
+      const query = sql<{ count: number }>`select count(*) as count from ${sql.table(table)} where ${column} = ${id}`;
+      counts[table] = (await query.execute(store)).rows[0]?.count ?? 0;
+    }
+    return counts;
   });
-  file.close();
-  return Object.fromEntries(counts);
-}
 
 describe('runs that have ended', () => {
   it('are removed after the retention time, with everything that belongs to them; those that have not ended stay', async () => {
@@ -74,11 +78,14 @@ describe('runs that have ended', () => {
     const list = await api.ok('listRuns');
     expect([list.total, list.data.map((run) => run.id)]).toEqual([2, [second.id, waitingRun.id]]);
     await api.service.close();
-    expect(await readdir(join(api.dataDirectory, 'files'))).toEqual([second.id]);
-    expect((await readdir(join(api.dataDirectory, 'sandboxes'))).sort()).toEqual([second.sandbox_id, waitingRun.sandbox_id].sort());
+    // Files of a node are in the database.
+    if (!usesPostgres) {
+      expect(await readdir(join(api.dataDirectory, 'files'))).toEqual([second.id]);
+      expect((await readdir(join(api.dataDirectory, 'sandboxes'))).sort()).toEqual([second.sandbox_id, waitingRun.sandbox_id].sort());
+    }
     const emptyCounts = Object.fromEntries([...runTables, 'jobs'].map((table) => [table, 0]));
-    expect(rowsOf(api.dataDirectory, first.id)).toEqual(emptyCounts);
-    expect(rowsOf(api.dataDirectory, second.id)).toMatchObject({ messages: 1, run_files: 1, tool_executions: 1, journal: 1 });
+    expect(await rowsOf(api.dataDirectory, first.id)).toEqual(emptyCounts);
+    expect(await rowsOf(api.dataDirectory, second.id)).toMatchObject({ messages: 1, run_files: 1, tool_executions: 1, journal: 1 });
   });
 
   it('are kept for the whole time again after they continued, and leave a sandbox that another run uses', async () => {
@@ -143,7 +150,7 @@ describe('runs that have ended', () => {
     expect((await api.ok('listRuns')).total).toBe(0);
   });
 
-  it('are removed together with the leftovers of a crash and expired tokens', async () => {
+  itNeeding(needsSqlite, 'are removed together with the leftovers of a crash and expired tokens', async () => {
     const clock = new ManualClock();
     const first = await startApi({ clock, runRetention: day });
     const { client, secret } = await first.ok('createLocalClient', { body: { name: 'ci' } });
@@ -154,19 +161,25 @@ describe('runs that have ended', () => {
     });
     const hash = secretHash((answer.body as { access_token: string }).access_token);
     await first.service.close();
-    const leftovers = ['files', 'sandboxes'].map((folder) =>
-      join(first.dataDirectory, folder, '00000000-0000-4000-8000-000000000000.removed'),
-    );
-    for (const folder of leftovers) await mkdir(folder, { recursive: true });
-    leftovers.push(join(first.dataDirectory, 'sandboxes', '00000000-0000-4000-8000-000000000001.unnamed'));
-    await writeFile(leftovers.at(-1) as string, 'of a form');
+    const sandboxes = join(first.dataDirectory, 'sandboxes');
+    const leftovers = [
+      join(sandboxes, '00000000-0000-4000-8000-000000000000.removed'),
+      join(sandboxes, '00000000-0000-4000-8000-000000000001.unnamed'),
+      join(first.dataDirectory, 'files', 'run', 'screenshot'),
+      join(first.dataDirectory, 'files', 'run', 'unfinished.partial'),
+    ] as const;
+    await mkdir(leftovers[0], { recursive: true });
+    await writeFile(leftovers[1], 'of a form');
+    await mkdir(dirname(leftovers[2]), { recursive: true });
+    await writeFile(leftovers[2], 'whose run was removed');
+    await writeFile(leftovers[3], 'by a step');
+    for (const key of ['run/screenshot', 'run/unfinished'])
+      await alterStored(first.dataDirectory, `insert into unreferenced_files values ('${key}', 0, ${clock.now() + day})`);
     clock.advance(day);
     const second = await startApi({ clock, dataDirectory: first.dataDirectory, runRetention: day });
     while (leftovers.some((folder) => existsSync(folder))) await new Promise((resolve) => setImmediate(resolve));
     await second.service.close();
-    const file = new Libsql(join(first.dataDirectory, 'aops.db'));
-    expect(file.prepare('select * from tokens where hash = ?').all(hash)).toEqual([]);
-    file.close();
+    expect(await storedRows(first.dataDirectory, `select * from tokens where hash = '${hash}'`)).toEqual([]);
   });
 });
 
@@ -181,21 +194,15 @@ describe('after runs have been removed, the next removal is due', () => {
     for (const { id } of [first, second]) await api.until(id, 'completed');
     await api.service.close();
     const now = clock.now() + 2 * day;
-    const file = new Libsql(join(api.dataDirectory, 'aops.db'));
-    const end = (id: string, time: number) =>
-      file.prepare('update runs set completed_at = ? where id = ?').run([new Date(time).toISOString(), id]);
-    end(first.id, now - day);
-    end(second.id, now - day + age);
-    file.exec(ofSecond.replaceAll('TEAM', api.service.teamId).replaceAll('RUN', second.id));
-    file.close();
+    const end = (id: string, time: number) => `update runs set completed_at = '${new Date(time).toISOString()}' where id = '${id}';`;
+    const more = ofSecond.replaceAll('TEAM', api.service.teamId).replaceAll('RUN', second.id);
+    await alterStored(api.dataDirectory, `${end(first.id, now - day)}${end(second.id, now - day + age)}${more}`);
     clock.set(now);
     const restartedApi = await startApi({ clock, dataDirectory: api.dataDirectory, runRetention: day, behaviours: { work } });
     while ((await statusOf(restartedApi, first.id)) !== 404);
     expect(await statusOf(restartedApi, second.id)).toBe(200);
     await restartedApi.service.close();
-    const storedDatabase = new Libsql(join(api.dataDirectory, 'aops.db'));
-    const [job] = storedDatabase.prepare(`select due_at from jobs where kind = 'forget_runs'`).all([]) as { due_at: number }[];
-    storedDatabase.close();
+    const [job] = await storedRows<{ due_at: number }>(api.dataDirectory, `select due_at from jobs where kind = 'forget_runs'`);
     return (job?.due_at ?? 0) - now;
   }
 
@@ -215,7 +222,7 @@ describe('after runs have been removed, the next removal is due', () => {
   });
 });
 
-it('knows every table that refers to runs', async () => {
+itNeeding(needsSqlite, 'knows every table that refers to runs', async () => {
   const api = await startApi();
   await api.service.close();
   const file = new Libsql(join(api.dataDirectory, 'aops.db'));

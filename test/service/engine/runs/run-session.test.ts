@@ -1,5 +1,6 @@
 /** What an execution that owns its run records, and what it sees of it. */
 import { readdir } from 'node:fs/promises';
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { postedMessage } from '../../../../src/service/engine/runs/messages.ts';
 import { appendMessages } from '../../../../src/service/store/runs/messages.ts';
@@ -57,4 +58,37 @@ it('each message of a person is seen once, and one that comes too late begins th
   const run = () => db.selectFrom('runs').select(['status', 'turn', 'resume_count', 'completed_at']).executeTakeFirstOrThrow();
   expect(await run()).toEqual({ status: 'pending', turn: 2, resume_count: 1, completed_at: null });
   expect(await db.selectFrom('jobs').select('status').where('kind', '=', 'run').executeTakeFirst()).toEqual({ status: 'queued' });
+});
+
+it('a run ends with its last step if all messages were sent before that was recorded', async () => {
+  const { db, session } = await startExecution();
+  await appendMessages(db, 'r', [postedMessage({ id: 'r', turn: 1 }, 'before', '2026-07-18T09:00:00.000Z')]);
+  await session.commit('last', null, [], undefined, { status: 'completed' });
+  expect(session.userMessages).toEqual(['before']);
+  expect(await db.selectFrom('runs').select(['status', 'turn']).executeTakeFirstOrThrow()).toEqual({ status: 'completed', turn: 1 });
+});
+
+it('a run that waits reports that, and what it asks, and wakes the worker that delivers both', async () => {
+  const { db, reload, wakes } = await startExecution();
+  await sql`update runs set case_id = null`.execute(db);
+  await (await reload()).finish({ status: 'waiting', step: 'q', request: { type: 'approval', title: 'Pay?' } });
+  const events = await db.selectFrom('events').select('kind').orderBy('kind').execute();
+  expect(events.map(({ kind }) => kind)).toEqual(['human_request.created', 'run.paused']);
+  expect(wakes()).toBe(1);
+});
+
+it('whatever the run of a case writes wakes the worker, because there may be space for another case', async () => {
+  const { db, session, reload, wakes } = await startExecution();
+  await session.emit([]);
+  expect(wakes()).toBe(1);
+  await sql`update runs set case_id = null, webhook_url = null`.execute(db);
+  await (await reload()).emit([]);
+  expect(wakes()).toBe(1);
+});
+
+it('the session of an agent continues after a restart', async () => {
+  const { session, reload } = await startExecution();
+  const agent = { name: 'a', version: '1', mode: null, asks: true, sessionId: 's', promptedMessages: 2, usage: null };
+  await session.saveAgentSession(agent);
+  expect([session.agentSession, (await reload()).agentSession]).toEqual([agent, agent]);
 });

@@ -2,7 +2,8 @@
 import { readdir } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { RunLostError, type RunSession } from '../../../../src/service/engine/runs/run-session.ts';
+import { RunLostError } from '../../../../src/service/engine/runs/run-record.ts';
+import type { RunSession } from '../../../../src/service/engine/runs/run-session.ts';
 import { failureOf } from '../../../client/harness.ts';
 import { png } from '../../../support/png.ts';
 import { type Execution, startExecution } from '../../helpers/execution.ts';

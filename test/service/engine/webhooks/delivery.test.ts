@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WebhookDelivery } from '../../../../src/interface/types.ts';
 import type { Lookup } from '../../../../src/service/outbound/guarded-lookup.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { needsSqlite } from '../../../support/postgres.ts';
+import { itNeeding } from '../../../support/requirements.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { Receiver, rawReceiver, verifyWithLibrary } from '../../../support/webhook-receiver.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
@@ -283,9 +286,9 @@ describe('endpoints', () => {
     // More deliveries than an endpoint gets in a turn, while the clock stands still.
     await hook.count(60);
     const pending = async () => (await deliveries(service, { status: 'pending', limit: 100 })).length;
-    while ((await pending()) > 1) await new Promise((resolve) => setImmediate(resolve));
+    await eventually('all others are delivered', async () => (await pending()) === 1);
     release?.();
-    while ((await pending()) > 0) await new Promise((resolve) => setImmediate(resolve));
+    await eventually('the slow one is delivered', async () => (await pending()) === 0);
     expect(new Set(hook.deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(60);
   });
 
@@ -306,7 +309,8 @@ describe('endpoints', () => {
     const agentId = await service.agent();
     await Promise.all(Array.from({ length: 40 }, () => service.ok('startRun', { body: { agent_id: agentId } })));
     await hook.count(80);
-    while ((await service.ok('listWebhookDeliveries', { query: { status: 'delivered', limit: 1 } })).total < 80);
+    const delivered = async () => (await service.ok('listWebhookDeliveries', { query: { status: 'delivered', limit: 1 } })).total;
+    await eventually('everything is delivered', async () => (await delivered()) === 80);
     expect(new Set(hook.deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(80);
   });
 });
@@ -407,7 +411,7 @@ describe('an address', () => {
 });
 
 describe('a service that ends', () => {
-  it('delivers what was queued when it starts again, under the same ID', async () => {
+  itNeeding(needsSqlite, 'delivers what was queued when it starts again, under the same ID', async () => {
     const hook = await receiver();
     hook.answer = (response, number) => (number === 1 ? undefined : response.writeHead(200).end());
     const { service, webhook } = await subscribe(hook.url);

@@ -8,13 +8,14 @@ import { putEmptyDatabase } from '../../../support/empty-database.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { claimedJob, closeEngine, idleEngine } from '../../helpers/engine.ts';
+import { repeating } from '../../helpers/repeating.ts';
 import { allRows } from '../../helpers/rows.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
 /** A team with three pending deliveries of one endpoint, of which the first is being attempted; another subscription gets all events. */
-async function workshop({ ofRun = false } = {}) {
+async function workshop({ ofRun = false, repeats = false } = {}) {
   const clock = new ManualClock();
   const logEntries: unknown[][] = [];
   const dataDirectory = await temporaryDirectory();
@@ -39,7 +40,8 @@ async function workshop({ ofRun = false } = {}) {
   await sql`update deliveries set endpoint = ${endpoint}`.execute(store);
   const job = (await claimedJob(engine, 'deliver', endpoint)) as JobRow;
   const wakes: string[] = [];
-  const delivering = { ...engine, worker: { wake: () => wakes.push('wake') } } as unknown as DeliveringEngine;
+  const used = { ...engine, store: repeats ? repeating(store) : store, worker: { wake: () => wakes.push('wake') } };
+  const delivering = used as unknown as DeliveringEngine;
   const delivery = (id = 'd1') => store.selectFrom('deliveries').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
   return {
     ...{ store, clock, engine, logEntries, wakes, job, delivery, now: new Date(clock.now()).toISOString() },
@@ -123,6 +125,17 @@ describe('an attempt', () => {
     expect(await subscription()).toMatchObject({ enabled: 0, failures: 1, disabled_reason: 'the receiver answered 410 (gone)' });
     const recipients = await store.selectFrom('deliveries').select('subscription_id').where('kind', '=', 'webhook.disabled').execute();
     expect([recipients, wakes]).toEqual([[{ subscription_id: 'other' }], ['wake']]);
+  });
+
+  it('is recorded and logged once, although its transaction is executed twice', async () => {
+    const { store, attempt, attempts, wakes, logEntries } = await workshop({ repeats: true });
+    await attempt({ status: 410 });
+    const recipients = await store.selectFrom('deliveries').select('subscription_id').where('kind', '=', 'webhook.disabled').execute();
+    expect([recipients, wakes, (await attempts()).length]).toEqual([[{ subscription_id: 'other' }], ['wake'], 1]);
+    expect(logEntries).toEqual([
+      ['info', 'webhook attempt', expect.objectContaining({ status: 410 })],
+      ['warn', 'a webhook subscription was disabled', { subscription: 's', reason: 'the receiver answered 410 (gone)' }],
+    ]);
   });
 
   it('disables a subscription of which none has succeeded for five days', async () => {

@@ -27,13 +27,14 @@ async function engineWithWebhooks(clock: ManualClock, url = 'http://127.0.0.1:9/
 
 /** Adds deliveries of a team, each of an event of its own, numbered from `from`. */
 async function add({ store }: StartableEngine, team: string, range: [from: number, to: number], completedAt: string | null): Promise<void> {
-  const numbers = sql`with recursive n (n) as (select ${range[0]} union all select n + 1 from n where n < ${range[1]})`;
+  const teamId = sql`cast(${team} as text)`;
+  const numbers = sql`with recursive n (n) as (select cast(${range[0]} as integer) union all select n + 1 from n where n < ${range[1]})`;
   await sql`insert into events (id, team_id, kind, payload, created_at)
-    ${numbers} select ${team} || n, ${team}, 'run.completed', '{}', '' from n`.execute(store);
+    ${numbers} select ${teamId} || n, ${teamId}, 'run.completed', '{}', '' from n`.execute(store);
   await sql`insert into deliveries (id, seq, team_id, event_id, kind, subscription_id, endpoint, url, status, tries, attempt_count,
       next_attempt_at, created_at, completed_at)
-    ${numbers} select ${team} || n, n, ${team}, ${team} || n, 'run.completed', ${`of ${team}`}, ${`of ${team}`}, 'http://127.0.0.1:9/',
-      ${completedAt === null ? 'pending' : 'delivered'}, 0, 0, ${completedAt === null ? 0 : null}, '', ${completedAt} from n`.execute(
+    ${numbers} select ${teamId} || n, n, ${teamId}, ${teamId} || n, 'run.completed', ${`of ${team}`}, ${`of ${team}`}, 'http://127.0.0.1:9/',
+      ${completedAt === null ? 'pending' : 'delivered'}, 0, 0, cast(${completedAt === null ? 0 : null} as bigint), '', ${completedAt} from n`.execute(
     store,
   );
 }
@@ -68,6 +69,17 @@ it('nothing more is removed once the job is aborted', async () => {
   const job = await claimedJob(engine, forgetDeliveriesJob.kind, 'all');
   await forgetDeliveriesJob.run(engine, job, AbortSignal.abort(new Error('stopped')));
   expect(await seqs(engine, 'a')).toEqual([1, 2]);
+});
+
+it('the job is due at every start, also if its last execution put it off', async () => {
+  const clock = new ManualClock();
+  const engine = await engineWithWebhooks(clock);
+  await forgetDeliveriesJob.atStart?.(engine);
+  await execute(engine, forgetDeliveriesJob, 'all');
+  clock.advance(1_000);
+  await forgetDeliveriesJob.atStart?.(engine);
+  const jobs = await engine.store.selectFrom('jobs').select(['kind', 'status', 'due_at']).execute();
+  expect(jobs).toEqual([{ kind: forgetDeliveriesJob.kind, status: 'queued', due_at: clock.now() }]);
 });
 
 it('a deleted subscription is removed with its last delivery', async () => {

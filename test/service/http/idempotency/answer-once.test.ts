@@ -9,6 +9,7 @@ import { openDatabase } from '../../../../src/service/store/database/sqlite/open
 import { LocalIdempotencyKeys } from '../../../../src/service/store/idempotency/idempotency-keys.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
+import { Gate } from '../../helpers/runtime.ts';
 
 /** Sends the same request twice, each time with the number of its execution as its change. Returns both answers, and what is stored. */
 async function sentTwice(answer: (execution: number) => Answer) {
@@ -58,5 +59,25 @@ describe('a request that is sent twice with its key', () => {
   ])('is executed again, with both changes, when it is answered with %s', async (_, answer) => {
     const { first, second, storedNames, isReplayed } = await sentTwice(answer);
     expect([first.status, second.status, isReplayed, storedNames]).toEqual([answer().status, answer().status, false, ['1', '2']]);
+  });
+});
+
+describe('a credential whose places are all taken by requests in progress', () => {
+  it('may try again after a second, because no stored key says when one becomes free', async () => {
+    const store = await openDatabase(await temporaryDirectory());
+    afterTest(() => store.destroy());
+    const keys = new LocalIdempotencyKeys({ store, clock: new ManualClock(), bounds: { records: 1, bytes: 1e9 } });
+    const request = { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' };
+    const gate = new Gate();
+    const first = answerOnce(keys, request, async () => {
+      await gate.opened;
+      return jsonAnswer(500, {});
+    });
+    await expect(answerOnce(keys, { ...request, key: 'next' }, async () => jsonAnswer(201, {}))).rejects.toMatchObject({
+      error: 'idempotency_store_full',
+      headers: { 'Retry-After': '1' },
+    });
+    gate.open();
+    await first;
   });
 });

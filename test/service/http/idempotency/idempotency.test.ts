@@ -11,6 +11,7 @@ import { itNeeding } from '../../../support/requirements.ts';
 import { temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
 import { type Answer, type Api, startApi } from '../../helpers/service.ts';
+import { inStore } from '../../helpers/stored.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 
@@ -147,21 +148,21 @@ describe('a key that is used again', () => {
 });
 
 describe('the owner of a key', () => {
-  itNeeding(needsSqlite, 'is the credential, whatever token it presents', async () => {
+  it('is the credential, whatever token it presents', async () => {
     const dataDirectory = await temporaryDirectory();
-    const db = await openDatabase(dataDirectory);
     const created_at = new Date().toISOString();
     const [teamId, one, two] = ['10000000-0000-4000-8000-000000000001', 'one', 'two'];
-    await insertTeam(db, { id: teamId, name: 'T', created_at });
-    for (const id of [one, two])
-      await insertCredential(db, { id, team_id: teamId, kind: 'api_key', name: id, created_at, revoked_at: null });
-    for (const [token, credential_id] of [
-      ['a', one],
-      ['b', one],
-      ['c', two],
-    ] as const)
-      await insertToken(db, { hash: secretHash(token), credential_id, created_at, expires_at: null });
-    await db.destroy();
+    await inStore(dataDirectory, async (db) => {
+      await insertTeam(db, { id: teamId, name: 'T', created_at });
+      for (const id of [one, two])
+        await insertCredential(db, { id, team_id: teamId, kind: 'api_key', name: id, created_at, revoked_at: null });
+      for (const [token, credential_id] of [
+        ['a', one],
+        ['b', one],
+        ['c', two],
+      ] as const)
+        await insertToken(db, { hash: secretHash(token), credential_id, created_at, expires_at: null });
+    });
     const api = await startApi({ dataDirectory });
     const create = (token: string) =>
       api.send('POST', `/v2/teams/${teamId}/agents`, {

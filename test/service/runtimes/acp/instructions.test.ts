@@ -1,4 +1,4 @@
-/** Where an agent gets its instructions and skills from. test/agents/instructions.test.ts shows that real agents read them there. */
+/** Where an agent gets its instructions and skills from. test/agents/runs.test.ts shows that real agents read them there. */
 import { chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';

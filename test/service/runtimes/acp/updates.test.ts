@@ -3,7 +3,7 @@ import type { RequestPermissionRequest, SessionUpdate } from '@agentclientprotoc
 import { describe, expect, it } from 'vitest';
 import { fingerprintOf, permissionRequest } from '../../../../src/service/runtimes/acp/permission.ts';
 import { SessionUpdates } from '../../../../src/service/runtimes/acp/updates.ts';
-import type { HumanRequestDraft, RuntimeEvent } from '../../../../src/service/runtimes/runtime.ts';
+import type { HumanRequestDraft, RuntimeEvent } from '../../../../src/service/runtimes/run-host.ts';
 import { transcriptOf } from '../../../agents/transcript.ts';
 
 const workspace = '/workspace';

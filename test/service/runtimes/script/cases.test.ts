@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/service/errors.ts';
-import type { RunCase } from '../../../../src/service/runtimes/runtime.ts';
+import type { RunCase } from '../../../../src/service/runtimes/run-host.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { drive, TestHost, type TestHostOptions, type TestSandbox, testSandbox } from './host.ts';
 
@@ -178,4 +178,17 @@ describe('steps about cases', () => {
       'version: 1\nsteps:\n  - create_case: { queue: a, title: t }\n  - create_case: { queue: "{{ message }}", title: t }\n  - say: hi\n';
     expect(scriptRuntime.queuesOf?.(text)).toEqual(['a']);
   });
+});
+
+it('a message that arrives between two steps is the last one for the next step', async () => {
+  const messages = ['first'];
+  const run = host('- create_case: { queue: q, title: t }\n- say: "{{ messages.size }} {{ message }}"', {
+    ...{ case: aCase, messages },
+    acts: () => {
+      messages.push('second');
+      return { id: 'new' };
+    },
+  });
+  await drive(run);
+  expect(run.texts).toEqual(['2 second']);
 });

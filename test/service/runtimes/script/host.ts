@@ -13,7 +13,7 @@ import type {
   RunCase,
   RunHost,
   RuntimeEvent,
-} from '../../../../src/service/runtimes/runtime.ts';
+} from '../../../../src/service/runtimes/run-host.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { hostLauncher, type Launcher } from '../../../../src/service/sandbox/launch.ts';
 import type { Sandbox } from '../../../../src/service/sandbox/sandbox.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { HumanAnswer } from '../../../../src/service/runtimes/runtime.ts';
+import type { HumanAnswer } from '../../../../src/service/runtimes/run-host.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { hostLauncher } from '../../../../src/service/sandbox/launch.ts';
 import { TestHost, type TestSandbox, testSandbox } from './host.ts';

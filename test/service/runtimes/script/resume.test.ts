@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { HumanAnswer } from '../../../../src/service/runtimes/runtime.ts';
+import type { HumanAnswer } from '../../../../src/service/runtimes/run-host.ts';
 import { drive, type JournalTransaction, TestHost, type TestSandbox, testSandbox } from './host.ts';
 
 let place: TestSandbox;

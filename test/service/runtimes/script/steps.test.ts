@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Containment } from '../../../../src/service/contained/containment.ts';
 import { ServiceError } from '../../../../src/service/errors.ts';
-import type { HumanAnswer } from '../../../../src/service/runtimes/runtime.ts';
+import type { HumanAnswer } from '../../../../src/service/runtimes/run-host.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { runPromptly } from '../../../support/promptly.ts';
 import { drive, TestHost, type TestHostOptions, type TestSandbox, testSandbox } from './host.ts';

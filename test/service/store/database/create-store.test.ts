@@ -55,11 +55,11 @@ describe('a transaction that its database ended in favour of another one', () =>
     expect([result, await names(store)]).toEqual([3, ['attempt 3', 'done']]);
   });
 
-  it('fails after five attempts', async () => {
+  it('fails after twelve attempts', async () => {
     const { store, state } = await openBusyStore();
-    state.conflicts = 5;
+    state.conflicts = 12;
     await expect(store.transaction().execute((trx) => insert(trx, 'a'))).rejects.toBe(busy);
-    state.conflicts = 4;
+    state.conflicts = 11;
     await store.transaction().execute((trx) => insert(trx, 'a'));
     expect(await names(store)).toEqual(['a']);
   });

@@ -83,9 +83,10 @@ describe('migrations', () => {
     }
     await migrate(db, directory);
     const claimant = { owner: 'me', now: 5, lease: 100 };
-    expect(await claimRunJob(db, 'run', claimant)).toMatchObject({ subject_id: 'r1', lane: 't' });
-    expect((await claimRunJob(db, 'run', claimant))?.subject_id).toBe('r2');
-    expect(await claimRunJob(db, 'run', claimant)).toBeUndefined();
+    const claim = () => db.transaction().execute((trx) => claimRunJob(trx, 'run', claimant));
+    expect(await claim()).toMatchObject({ subject_id: 'r1', lane: 't' });
+    expect((await claim())?.subject_id).toBe('r2');
+    expect(await claim()).toBeUndefined();
     await db.destroy();
   });
 

@@ -1,5 +1,6 @@
 import { DummyDriver, Kysely, NoResultError, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type Updateable } from 'kysely';
-import { expect, it } from 'vitest';
+import Libsql from 'libsql';
+import { expect, it, vi } from 'vitest';
 import { columnsOf, namesOf, preparedQuery } from '../../../../src/service/store/database/prepared.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
@@ -26,6 +27,22 @@ it('a prepared query is built once, and executed with new values each time', asy
     { name: 'a', value: '1' },
     { name: 'b', value: '2' },
   ]);
+});
+
+it('SQLite prepares only the form of a query that is executed', async () => {
+  const db = await openStore();
+  const prepare = vi.spyOn(Libsql.prototype, 'prepare');
+  afterTest(() => prepare.mockRestore());
+  const find = preparedQuery((db, { name }: { name: string }) => db.selectFrom('settings').select('value').where('name', '=', name));
+  const forms = () => prepare.mock.calls.filter(([text]) => text.includes('select "value" from "settings"')).map(([text]) => text);
+  await find.first(db, { name: 'a' });
+  await find.first(db, { name: 'b' });
+  // The query itself, which has the columns, and the one that packs each row.
+  expect(forms()).toHaveLength(2);
+  await find.all(db, { name: 'a' });
+  await find.all(db, { name: 'b' });
+  expect(forms()).toHaveLength(3);
+  expect(new Set(forms()).size).toBe(3);
 });
 
 it('a prepared query is part of its transaction, and rejected after its end', async () => {

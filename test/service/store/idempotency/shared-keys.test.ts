@@ -4,6 +4,7 @@ import { insertCredential } from '../../../../src/service/store/access/credentia
 import { insertTeam } from '../../../../src/service/store/access/teams.ts';
 import type { Store, UnitOfWork } from '../../../../src/service/store/database/database.ts';
 import type { KeyedRequest, StoredAnswer, Verdict } from '../../../../src/service/store/idempotency/idempotency-keys.ts';
+import { removeExpiredKeys } from '../../../../src/service/store/idempotency/key-rows.ts';
 import { SharedIdempotencyKeys } from '../../../../src/service/store/idempotency/shared-keys.ts';
 import { DatabaseProxy } from '../../../support/database-proxy.ts';
 import { needsPostgres, newDatabase } from '../../../support/postgres.ts';
@@ -32,7 +33,11 @@ async function openKeys() {
 }
 
 const insert = (store: Store, name: string) => store.insertInto('settings').values({ name, value: '' }).execute();
-const names = async (store: Store) => (await store.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
+/** Without the setting that the migrations have written. */
+const names = async (store: Store) => {
+  const rows = await store.selectFrom('settings').select('name').where('name', '!=', 'schema_min').orderBy('name').execute();
+  return rows.map(({ name }) => name);
+};
 const creating = (name: string) => async (unit: UnitOfWork) => {
   await insert(unit.store, name);
   return { store: created };
@@ -62,6 +67,32 @@ describeNeeding(needsPostgres, 'a key of several nodes', () => {
     gate.open();
     expect(await first).toMatchObject({ state: 'executed' });
     expect(await names(a.store)).toEqual(['by a']);
+  });
+
+  it('is in progress for its own node before it has changed anything', async () => {
+    const { a } = await openKeys();
+    const gate = new Gate();
+    const first = a.once({}, async (unit) => {
+      await gate.opened;
+      return creating('first')(unit);
+    });
+    expect(await a.once({}, creating('second'))).toEqual({ state: 'in_progress' });
+    expect(await a.once({ fingerprint: 'other' }, creating('second'))).toEqual({ state: 'reused' });
+    gate.open();
+    expect(await first).toMatchObject({ state: 'executed' });
+    expect(await names(a.store)).toEqual(['first']);
+  });
+
+  it('is not stored when its answer need not be, and what was changed remains', async () => {
+    const { a } = await openKeys();
+    for (const name of ['first', 'second']) {
+      const execute = async (unit: UnitOfWork): Promise<Verdict> => {
+        await insert(unit.store, name);
+        return 'free';
+      };
+      expect(await a.once({}, execute)).toEqual({ state: 'executed', result: 'free' });
+    }
+    expect(await names(a.store)).toEqual(['first', 'second']);
   });
 
   it('that was looked up before another node answered it is not executed again', async () => {
@@ -127,5 +158,74 @@ describeNeeding(needsPostgres, 'a key of several nodes', () => {
     clock.advance(60_000);
     expect(await d.once({ key: '6' }, creating('6'))).toMatchObject({ state: 'full' });
     expect(await b.once({ key: '6' }, creating('6'))).toMatchObject({ state: 'executed' });
+  });
+
+  it('can be used as soon as another one has expired, also while another node is removing that', async () => {
+    const { b, node, clock } = await openKeys();
+    const c = await node('c', { records: 1, bytes: 1e9 });
+    expect(await c.once({ key: '1' }, creating('1'))).toMatchObject({ state: 'executed' });
+    clock.advance(24 * 60 * 60 * 1_000 - 1_000);
+    expect(await c.once({ key: '2' }, creating('2'))).toMatchObject({ state: 'full' });
+    clock.advance(1_000);
+    await b.store.transaction().execute(async (trx) => {
+      expect(await removeExpiredKeys(trx, clock.now())).toHaveLength(1);
+      // Neither waits for that transaction, nor depends on how it ends.
+      expect(await c.once({ key: '2' }, creating('2'))).toMatchObject({ state: 'executed' });
+    });
+    expect(await c.once({ key: '3' }, creating('3'))).toMatchObject({ state: 'full' });
+  });
+
+  it('can be used as soon as another one has expired that another node has removed', async () => {
+    const { b, node, clock } = await openKeys();
+    const c = await node('c', { records: 1, bytes: 1e9 });
+    await c.once({ key: '1' }, creating('1'));
+    clock.advance(24 * 60 * 60 * 1_000 - 1_000);
+    expect(await c.once({ key: '2' }, creating('2'))).toMatchObject({ state: 'full' });
+    clock.advance(1_000);
+    await b.removeExpired();
+    expect(await c.once({ key: '2' }, creating('2'))).toMatchObject({ state: 'executed' });
+  });
+
+  it('counts for all requests that count what is stored at the same time', async () => {
+    const { node, a } = await openKeys();
+    const c = await node('c', { records: 2, bytes: 1e9 });
+    await a.once({ key: '1' }, creating('1'));
+    const states = await Promise.all(['2', '3', '4'].map(async (key) => (await c.once({ key }, creating(key))).state));
+    expect(states.sort()).toEqual(['executed', 'full', 'full']);
+  });
+
+  it('of other nodes is counted once a minute', async () => {
+    const { a, node, clock } = await openKeys();
+    const bounded = await node('c', { records: 4, bytes: 1e9 });
+    const isExecuted = async (key: string) => (await bounded.once({ key }, creating(key))).state === 'executed';
+    expect(await isExecuted('1')).toBe(true);
+    for (const key of ['2', '3', '4']) await a.once({ key }, creating(key));
+    clock.advance(59_999);
+    expect(await isExecuted('5')).toBe(true);
+    clock.advance(1);
+    expect(await isExecuted('6')).toBe(false);
+  });
+
+  it('is executed for another request as soon as it expires, although its row is still there', async () => {
+    const { a, clock } = await openKeys();
+    await a.once({}, creating('first'));
+    clock.advance(24 * 60 * 60 * 1_000 - 1);
+    await a.once({ key: 'counted' }, creating('counted'));
+    clock.advance(1);
+    expect(await a.once({ fingerprint: 'other' }, creating('second'))).toMatchObject({ state: 'executed' });
+  });
+
+  it('counts no bytes of an answer that was not committed', async () => {
+    const { node, proxy } = await openKeys();
+    const bounded = await node('c', { records: 9, bytes: created.body.length });
+    const attempt = bounded.once({}, async (unit) => {
+      await insert(unit.store, 'lost');
+      proxy.cut();
+      return { store: created };
+    });
+    await expect(attempt).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+    proxy.restore();
+    expect(await bounded.once({}, creating('kept'))).toMatchObject({ state: 'executed' });
+    expect(await bounded.once({ key: 'next' }, creating('next'))).toMatchObject({ state: 'full' });
   });
 });

@@ -7,7 +7,7 @@ import type { HumanQuestion } from '../../../../interface/types.ts';
 import { ServiceError } from '../../../errors.ts';
 import { Asker, OpenQuestion } from '../../../words/asking.ts';
 import { limitParts, RefusalError, unfinishedOutcome } from '../../../words/outcome.ts';
-import type { Builder, BuildOutcome, BuildRequest } from '../../runtime.ts';
+import type { Builder, BuildOutcome, BuildRequest } from '../../builder.ts';
 import { parseProcedure } from '../parse.ts';
 import type { Procedure } from '../schema.ts';
 import { applyCommand } from './apply.ts';

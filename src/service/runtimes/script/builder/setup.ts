@@ -1,6 +1,6 @@
 /** What has to be set up so that a changed procedure can run. The proposal lists it; accepting does not set anything up. */
 import type { ExecLevel } from '../../../sandbox/launch.ts';
-import type { BuildRequest, SetupChange } from '../../runtime.ts';
+import type { BuildRequest, SetupChange } from '../../builder.ts';
 import type { Procedure, Step, StepOf } from '../schema.ts';
 import { type Schedule, scheduleWords } from './schedule.ts';
 

@@ -16,6 +16,8 @@ import {
   Transaction,
   TransactionBuilder,
 } from 'kysely';
+import { systemClock } from '../../../../base/clock.ts';
+import { writeAtEnd } from '../at-end.ts';
 import type { Changes } from '../changes.ts';
 import type { Database } from '../schema.ts';
 
@@ -83,7 +85,13 @@ export class DirectDatabase extends Kysely<Database> {
 }
 
 /** How often a transaction is executed that the database ends in favour of another one. */
-const maxAttempts = 5;
+const maxAttempts = 12;
+
+/**
+ * Milliseconds before a transaction is executed again: at first none, then growing, and random. Otherwise one that many others are in the
+ * way of could lose against each of them.
+ */
+const pauseAfter = (attempt: number): number => (attempt === 1 ? 0 : Math.random() * Math.min(2 ** attempt, 250));
 
 class DirectTransactions extends TransactionBuilder<Database> {
   readonly #props: KyselyProps;
@@ -104,6 +112,8 @@ class DirectTransactions extends TransactionBuilder<Database> {
       } catch (error) {
         if (attempt >= maxAttempts || this.#access.isRepeatable?.(error) !== true) throw error;
       }
+      const pause = pauseAfter(attempt);
+      if (pause > 0) await systemClock.sleep(pause);
     }
   }
 
@@ -117,7 +127,9 @@ class DirectTransactions extends TransactionBuilder<Database> {
     const executor = new DirectExecutor(this.#connected, run);
     let result: Result;
     try {
-      result = await work(new Transaction<Database>({ ...this.#props, executor }));
+      const trx = new Transaction<Database>({ ...this.#props, executor });
+      result = await work(trx);
+      await writeAtEnd(trx);
     } catch (error) {
       hasEnded = true;
       await part.rollBack();

@@ -24,6 +24,10 @@ import { responders } from './0028-responders.ts';
 import { webhookFormats } from './0029-webhook-formats.ts';
 import { reminders } from './0030-reminders.ts';
 import { runSearch } from './0031-run-search.ts';
+import { unreferencedFiles } from './0032-unreferenced-files.ts';
+import { webhookExpiry } from './0033-webhook-expiry.ts';
+import { nodes } from './0034-nodes.ts';
+import { workspaces } from './0035-workspaces.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -50,4 +54,14 @@ export const migrations: Record<string, Migration> = {
   '0029-webhook-formats': webhookFormats,
   '0030-reminders': reminders,
   '0031-run-search': runSearch,
+  '0032-unreferenced-files': unreferencedFiles,
+  '0033-webhook-expiry': webhookExpiry,
+  '0034-nodes': nodes,
+  '0035-workspaces': workspaces,
 };
+
+/**
+ * Migrations that older processes cannot work with, and the oldest schema that a process must know for each of them. The value is the
+ * newest migration of the oldest version that no longer uses what the migration removes. See compatibility.ts.
+ */
+export const oldestReaders: Readonly<Record<string, string>> = {};

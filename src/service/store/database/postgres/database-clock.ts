@@ -1,6 +1,8 @@
 /**
  * The time of the database, which all of its nodes share: leases, due times, and expiry times are compared by other nodes than those
- * that have set them. It is the clock of this machine with the measured difference.
+ * that have set them. It is the time of the last measurement and what has passed since then. Setting the clock of this machine
+ * therefore changes nothing: a node must not believe for a moment that leases of others have ended, or that a job which it queues is
+ * due in an hour.
  */
 import { sql } from 'kysely';
 import { type Clock, steadyTime, systemClock } from '../../../../base/clock.ts';
@@ -10,20 +12,28 @@ import type { Queries } from '../database.ts';
 const interval = 30_000;
 /** How often a difference is measured; the fastest answer is the most exact one. */
 const samples = 3;
+/**
+ * Milliseconds by which the clock of the machine may run ahead or behind before the time is measured again: while a machine sleeps,
+ * only that clock continues.
+ */
+const maxDivergence = 1_000;
 /** The clock never goes back by less than this, in milliseconds: that is not worth the work that follows when a clock was set back. */
 const maxStandstill = 1_000;
 
+/** The time of the database at a moment of this process. */
 interface Sample {
-  difference: number;
+  time: number;
+  steady: number;
   duration: number;
 }
 
 export class DatabaseClock implements Clock {
   readonly #db: Queries;
   readonly #machine: Clock;
-  #difference = 0;
+  #sample: Sample = { time: 0, steady: Number.NEGATIVE_INFINITY, duration: 0 };
   #last = Number.NEGATIVE_INFINITY;
-  #measuredAt = Number.NEGATIVE_INFINITY;
+  /** How far the clock of the machine was ahead of the time since its start, when the time was last measured. */
+  #lead = 0;
   #isMeasuring = false;
 
   private constructor(db: Queries, machine: Clock) {
@@ -39,8 +49,11 @@ export class DatabaseClock implements Clock {
   }
 
   now(): number {
-    if (!this.#isMeasuring && this.steady() - this.#measuredAt >= interval) this.#measureLater();
-    const time = Math.round(this.#machine.now() + this.#difference);
+    const { time: measuredTime, steady: measuredAt } = this.#sample;
+    const elapsed = this.steady() - measuredAt;
+    const isDue = elapsed >= interval || Math.abs(this.#currentLead() - this.#lead) > maxDivergence;
+    if (isDue && !this.#isMeasuring) this.#measureLater();
+    const time = Math.round(measuredTime + elapsed);
     if (time > this.#last || this.#last - time >= maxStandstill) this.#last = time;
     return this.#last;
   }
@@ -53,10 +66,14 @@ export class DatabaseClock implements Clock {
     return this.#machine.sleep(milliseconds, signal);
   }
 
+  #currentLead(): number {
+    return this.#machine.now() - this.steady();
+  }
+
   #measureLater(): void {
     this.#isMeasuring = true;
     this.#measure()
-      // Without the database, the last difference is still the best known.
+      // Without the database, the last measurement is still the best one.
       .catch(() => undefined)
       .finally(() => {
         this.#isMeasuring = false;
@@ -64,20 +81,20 @@ export class DatabaseClock implements Clock {
   }
 
   async #measure(): Promise<void> {
-    let best = await this.#sample();
+    const lead = this.#currentLead();
+    let best = await this.#takeSample();
     for (let count = 1; count < samples; count++) {
-      const sample = await this.#sample();
+      const sample = await this.#takeSample();
       if (sample.duration < best.duration) best = sample;
     }
-    this.#difference = best.difference;
-    this.#measuredAt = this.steady();
+    this.#sample = best;
+    this.#lead = lead;
   }
 
-  async #sample(): Promise<Sample> {
+  async #takeSample(): Promise<Sample> {
     const startedAt = this.steady();
-    const before = this.#machine.now();
     const { rows } = await sql<{ now: number }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`.execute(this.#db);
     const duration = this.steady() - startedAt;
-    return { difference: (rows[0]?.now ?? before) - (before + duration / 2), duration };
+    return { time: (rows[0] as { now: number }).now, steady: startedAt + duration / 2, duration };
   }
 }

@@ -1,13 +1,21 @@
 /** The errors of Postgres and of connections to it. https://www.postgresql.org/docs/current/errcodes-appendix.html */
-import { DatabaseUnavailableError } from '../unavailable.ts';
+import { DatabaseBusyError, DatabaseUnavailableError } from '../unavailable.ts';
 
-const stateOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+/** The code of an error: five characters from Postgres, and a longer name from the connection. */
+export const stateOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+/**
+ * Whether the database ended a transaction in favour of another one, whatever it did: a serialization failure, or a deadlock. A statement
+ * that is not part of a transaction can be executed again as well.
+ */
+export const wasSacrificed = (error: unknown): boolean => ['40001', '40P01'].includes(stateOf(error));
 
 /**
  * Whether the database ended a transaction in favour of another one: a serialization failure, a deadlock, or a row that another
- * transaction has inserted after this one had looked for it. Executed again, it finds what the other one has done.
+ * transaction has inserted (23505) or removed (23503) after this one had looked for it. Executed again, it finds what the other one has
+ * done.
  */
-export const isConflict = (error: unknown): boolean => ['40001', '40P01', '23505'].includes(stateOf(error));
+export const isConflict = (error: unknown): boolean => wasSacrificed(error) || ['23505', '23503'].includes(stateOf(error));
 
 /**
  * Whether a statement was prepared before another node has changed its tables, as a newer version does. Connections that prepare it
@@ -26,3 +34,7 @@ export function queryError(error: unknown): unknown {
   const isOfServer = /^[0-9A-Z]{5}$/.test(state) && error instanceof Error && 'severity' in error;
   return isOfServer && !isOfConnection(state) ? error : new DatabaseUnavailableError(error);
 }
+
+/** Converts an error of getting a connection from the pool, whose queue has a time limit. */
+export const connectError = (error: unknown): unknown =>
+  error instanceof Error && error.message === 'timeout exceeded when trying to connect' ? new DatabaseBusyError(error) : queryError(error);

@@ -1,28 +1,100 @@
 /** Opens a Postgres database that several nodes can use at the same time. */
+import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import type pg from 'pg';
-import { AopsError, exitCodes, UsageError } from '../../../../base/errors.ts';
 import { Changes } from '../changes.ts';
+import type { DatabaseConnections } from '../connections.ts';
 import type { Store } from '../database.ts';
 import { createStore, type StoreParts } from '../execution/create-store.ts';
 import { driverOf, storeAccess } from '../execution/drivers.ts';
+import { type DatabaseAddress, databaseAddress } from './address.ts';
 import { type ConnectionOptions, clientConfig, createPool, defaultConnections } from './connections.ts';
 import { MigrationCompiler, postgresDialect } from './dialect.ts';
-import { queryError } from './errors.ts';
-import { migrate } from './migrate.ts';
+import { type MigrateOptions, migrate, requireMigrated } from './migrate.ts';
+import { requireNodeName } from './node-name.ts';
 import { Notifications } from './notifications.ts';
+import { isWithoutTls, openingFailure } from './refusals.ts';
+import { checkServer, requireConnections } from './server-check.ts';
 import { type OpenTransaction, PostgresTransactions } from './transactions.ts';
 
-/** The oldest version of Postgres that is supported: the oldest that its developers support. */
-const oldestVersion = 14;
+export interface OpenOptions extends ConnectionOptions {
+  /** Whether the tables must exist already, in this version, instead of being created or migrated. */
+  requireTables?: boolean | undefined;
+  /** Whether no other node that is alive may have the name. */
+  hasOwnName?: boolean | undefined;
+  /** What this version knows about the tables. Only tests specify it. */
+  schema?: MigrateOptions;
+}
+
+/** An open database, and what is known about the connections to it. */
+export interface PostgresDatabase {
+  readonly store: Store;
+  readonly connections: DatabaseConnections;
+}
+
+/** Like `connectPostgres`, for those who only need the store. */
+export const openPostgres = async (options: OpenOptions): Promise<Store> => (await connectPostgres(options)).store;
 
 /**
  * Opens a database, and creates or migrates its tables.
- * Throws AopsError `database_unreachable`, `database_unsuitable`, `database_connections_too_few`, `database_newer`, or `database_foreign`.
+ * Throws AopsError `database_url_invalid`, `database_unreachable`, `database_tls_failed`, `database_access_denied`, `database_missing`,
+ * `database_unsuitable`, `database_pooler_unsuitable`, `database_connections_too_few`, `database_newer`, `database_foreign`,
+ * `database_import_unfinished`, `node_name_taken`, or, with `requireTables`, `database_not_migrated`.
  */
-export async function openPostgres(options: ConnectionOptions): Promise<Store> {
-  const pool = createPool(options);
+export async function connectPostgres({ requireTables, hasOwnName, schema, ...options }: OpenOptions): Promise<PostgresDatabase> {
+  const { name = options.instanceId, maxConnections = defaultConnections } = options;
+  return connectFirst(options, async ({ pool, migrator, notifications }) => {
+    await (requireTables ? requireMigrated(migrator) : migrate(migrator, schema));
+    // The last connection receives notifications.
+    await requireConnections(pool, { name, needed: maxConnections + 1 });
+    await notifications.open();
+    if (hasOwnName) await requireNodeName(pool, name, () => notifications.holdName(name));
+    await notifications.prove(pool);
+  });
+}
+
+/** A database whose tables are as somebody left them. */
+export interface UnmigratedDatabase {
+  readonly store: Store;
+  /** Compiles queries with `MigrationCompiler`. */
+  readonly migrator: Store;
+}
+
+/** Opens a database without creating or migrating its tables, for a process that works on it alone. Throws what `connectPostgres` does. */
+export const openUnmigrated = (options: ConnectionOptions): Promise<UnmigratedDatabase> => connectFirst(options, async () => undefined);
+
+/** What is open before the tables are checked. */
+interface OpenParts {
+  pool: pg.Pool;
+  migrator: Store;
+  notifications: Notifications;
+}
+
+type Prepare = (parts: OpenParts) => Promise<void>;
+
+/** Connects in the first way that the server permits. */
+async function connectFirst(options: ConnectionOptions, prepare: Prepare): Promise<PostgresDatabase & UnmigratedDatabase> {
+  const address = databaseAddress(options.url);
+  const [first, ...alternatives] = address.encryption as [TlsOptions | false, ...(TlsOptions | false)[]];
+  for (let [ssl, rest] = [first, alternatives]; ; [ssl, rest] = [rest[0] ?? false, rest.slice(1)]) {
+    try {
+      return await connect(options, address, ssl, prepare);
+    } catch (error) {
+      if (!isWithoutTls(error) || rest.length === 0) throw openingFailure(error, address);
+    }
+  }
+}
+
+async function connect(
+  options: ConnectionOptions,
+  address: DatabaseAddress,
+  ssl: TlsOptions | false,
+  prepare: Prepare,
+): Promise<PostgresDatabase & UnmigratedDatabase> {
+  const config = clientConfig(options, address, ssl);
+  const maxConnections = options.maxConnections ?? defaultConnections;
+  const pool = createPool(config, maxConnections);
   const changes = new Changes();
-  const notifications = new Notifications(clientConfig(options), options.instanceId, changes);
+  const notifications = new Notifications(config, options.instanceId, changes);
   const transactions = new PostgresTransactions(pool, (table, values) => {
     changes.count(table, values);
     notifications.add(table, values);
@@ -34,69 +106,29 @@ export async function openPostgres(options: ConnectionOptions): Promise<Store> {
     ...{ transactions, dialect, compiler: dialect.createQueryCompiler(), adapter: dialect.createAdapter() },
     ...{ changes, isExclusive: false, destroy },
   };
+  const migrator = createStore({ ...parts, compiler: new MigrationCompiler() });
   try {
-    await checkServer(pool, options.maxConnections ?? defaultConnections);
-    await migrate(createStore({ ...parts, compiler: new MigrationCompiler() }));
-    await notifications.open();
+    await checkServer(pool);
+    await prepare({ pool, migrator, notifications });
   } catch (error) {
     await destroy();
     throw error;
   }
-  return createStore(parts);
-}
-
-interface ServerFacts {
-  version: number;
-  encoding: string;
-  is_replica: number;
-  is_read_only: number;
-  limit: number;
-  used: number;
-}
-
-const serverFacts = `select current_setting('server_version_num')::int / 10000 as version,
-  current_setting('server_encoding') as encoding,
-  pg_is_in_recovery() as is_replica,
-  current_setting('transaction_read_only')::bool as is_read_only,
-  current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as limit,
-  (select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) as used`;
-
-async function checkServer(pool: pg.Pool, maxConnections: number): Promise<void> {
-  const facts = await readFacts(pool);
-  if (facts.version < oldestVersion)
-    throw unsuitable(`The database is PostgreSQL ${facts.version}.`, `Upgrade it to PostgreSQL ${oldestVersion} or later.`);
-  if (facts.encoding !== 'UTF8')
-    throw unsuitable(
-      `The encoding of the database is ${facts.encoding}.`,
-      'Create a database with the encoding UTF8: `createdb -E UTF8 -T template0 aops`.',
-    );
-  if (facts.is_replica === 1 || facts.is_read_only === 1)
-    throw unsuitable('The database can only be read.', 'Connect to the primary server, as a role that may write.');
-  // One more receives notifications.
-  const needed = maxConnections + 1;
-  if (facts.used + needed <= facts.limit) return;
-  throw new AopsError(
-    `The database allows ${facts.limit} connections, of which ${facts.used} are in use; this process needs up to ${needed}.`,
-    {
-      code: 'database_connections_too_few',
-      exit: exitCodes.conflict,
-      hint: 'Raise max_connections of the database, or let each process use fewer connections.',
+  const isReadable = ssl === false && !address.isLocal;
+  return {
+    store: createStore(parts),
+    migrator,
+    connections: {
+      ...{ inWords: address.inWords, isReadable, maxCount: maxConnections + 1 },
+      pool: () => poolFigures(pool),
+      isListening: () => notifications.isListening(),
+      notifications: () => notifications.takeFigures(),
     },
-  );
+  };
 }
 
-async function readFacts(pool: pg.Pool): Promise<ServerFacts> {
-  try {
-    return (await pool.query(serverFacts)).rows[0] as ServerFacts;
-  } catch (error) {
-    const { cause = error } = queryError(error) as Error;
-    throw new AopsError(`The database cannot be used: ${cause instanceof Error ? cause.message : String(cause)}.`, {
-      code: 'database_unreachable',
-      exit: exitCodes.unavailable,
-      hint: 'Check the URL, the user, and the password, and that the database accepts connections from this machine.',
-      cause,
-    });
-  }
-}
-
-const unsuitable = (message: string, hint: string): AopsError => new UsageError(message, hint, 'database_unsuitable');
+const poolFigures = ({ totalCount, idleCount, waitingCount }: pg.Pool) => ({
+  used: totalCount - idleCount,
+  idle: idleCount,
+  waiting: waitingCount,
+});

@@ -1,16 +1,22 @@
 /**
  * Transactions on a pool of connections to Postgres, at the level READ COMMITTED: every statement sees what was committed before it.
- * Changes are counted, and others are notified, after the commit.
+ * Changes are counted, and others are notified, after the commit. Statements whose result nobody needs, such as locks, are sent together
+ * with the next one: most of the time of a transaction, and of its locks, passes between statements.
  */
 import type { CompiledQuery, QueryResult } from 'kysely';
 import type { Pool, PoolClient, QueryResult as PostgresResult } from 'pg';
 import type { ChangeListener } from '../changes.ts';
 import type { Transactions } from '../execution/drivers.ts';
-import { changedTable, kindOf } from '../execution/kinds.ts';
+import { changedTable } from '../execution/kinds.ts';
 import type { HintedQuery } from '../prepared.ts';
 import { withoutNul } from '../stored-values.ts';
 import { DatabaseUnavailableError, LostCommitError } from '../unavailable.ts';
-import { isConflict, isOutdatedPlan, queryError } from './errors.ts';
+import { connectError, isConflict, isOutdatedPlan, queryError, wasSacrificed } from './errors.ts';
+import { flush, hold, streamOf } from './held-writes.ts';
+import { isReadOnly, noResult, resultOf } from './results.ts';
+
+/** How often a statement is executed that the database ends in favour of a transaction. */
+const maxAttempts = 5;
 
 /** A change of a transaction, which counts once it is committed. */
 interface Change {
@@ -18,11 +24,22 @@ interface Change {
   readonly values: readonly unknown[];
 }
 
+/** What is sent to the database: a query, or a command that controls the transaction. */
+type Statement = HintedQuery | string;
+
 export interface OpenTransaction {
-  readonly client: PoolClient;
+  client: PoolClient;
   readonly changes: Change[];
   /** The length of `changes` at the beginning of each part in progress. */
   readonly parts: number[];
+  /** The answers to statements that nobody has waited for yet, in the order in which they were sent. */
+  sent: Promise<unknown>[];
+  /** What was sent before the first answer: if the connection turns out to have ended, it is sent on another one. */
+  beginning: Statement[] | undefined;
+  /** The first error of a statement that nobody waited for. */
+  failure: unknown;
+  /** Whether there is no connection any more. */
+  isLost: boolean;
 }
 
 export class PostgresTransactions implements Transactions<OpenTransaction> {
@@ -52,48 +69,58 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
         client.release(error instanceof DatabaseUnavailableError);
         // A connection that was idle may have ended without notice; a read can be repeated.
         const isRepeatable = isOutdatedPlan(error) || (isRead && error instanceof DatabaseUnavailableError);
-        if (!isRepeatable || attempt > 1) throw error;
+        if (!(isRepeatable && attempt === 1) && !(wasSacrificed(error) && attempt < maxAttempts)) throw error;
       }
     }
   }
 
   async begin(): Promise<OpenTransaction> {
-    for (let attempt = 1; ; attempt++) {
-      const client = await this.#connect();
-      try {
-        await control(client, 'begin');
-        return { client, changes: [], parts: [] };
-      } catch (error) {
-        client.release(true);
-        if (attempt > 1) throw error;
-      }
-    }
+    const client = await this.#connect();
+    const transaction: OpenTransaction = {
+      client,
+      changes: [],
+      parts: [],
+      sent: [],
+      beginning: [],
+      failure: undefined,
+      isLost: false,
+    };
+    this.#send(transaction, 'begin');
+    return transaction;
   }
 
-  async run({ client, changes }: OpenTransaction, query: CompiledQuery): Promise<QueryResult<never>> {
-    const result = await this.#execute(client, query);
-    if (!isReadOnly(query)) changes.push({ table: changedTable(query.query), values: query.parameters });
-    return result;
+  run(transaction: OpenTransaction, query: HintedQuery): QueryResult<never> | Promise<QueryResult<never>> {
+    if (!isReadOnly(query)) transaction.changes.push({ table: changedTable(query.query), values: query.parameters });
+    if (query.isSent !== true) return this.#answer(transaction, query);
+    this.#send(transaction, query);
+    return noResult;
   }
 
   /** @throws LostCommitError if the connection ended before the database answered */
-  async end({ client, changes }: OpenTransaction): Promise<void> {
-    let command: string;
+  async end(transaction: OpenTransaction): Promise<void> {
+    // Only what was sent before the first answer can be sent again; a commit cannot.
+    if (transaction.beginning !== undefined) await this.#answerBeginning(transaction);
+    const { client, changes } = transaction;
+    let answer: PostgresResult | undefined;
     try {
-      ({ command } = await control(client, 'commit'));
+      answer = await this.#answerOnce(transaction, 'commit');
     } catch (error) {
-      client.release(true);
+      // After an error of an earlier statement, Postgres rolls back. Without an answer, it may have committed.
+      client.release(error instanceof DatabaseUnavailableError);
       throw error instanceof DatabaseUnavailableError ? new LostCommitError(error.cause) : error;
     }
     client.release();
     // Postgres answers so when a statement has failed and the caller has ignored that.
-    if (command === 'ROLLBACK') throw new Error('The transaction was rolled back because one of its statements had failed.');
+    if (answer?.command === 'ROLLBACK') throw new Error('The transaction was rolled back because one of its statements had failed.');
     for (const { table, values } of changes) this.#onChange(table, values);
   }
 
-  async rollBack({ client }: OpenTransaction): Promise<void> {
+  async rollBack(transaction: OpenTransaction): Promise<void> {
+    const { client, isLost } = transaction;
+    if (isLost) return;
     try {
-      await control(client, 'rollback');
+      await Promise.allSettled(transaction.sent.splice(0));
+      await this.#answerOnce(transaction, 'rollback');
       client.release();
     } catch {
       // Without its connection, nothing of the transaction remains.
@@ -101,19 +128,38 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
     }
   }
 
-  async beginPart({ client, changes, parts }: OpenTransaction): Promise<void> {
-    await control(client, 'savepoint part');
-    parts.push(changes.length);
+  beginPart(transaction: OpenTransaction): void {
+    this.#send(transaction, 'savepoint part');
+    transaction.parts.push(transaction.changes.length);
   }
 
-  async endPart({ client, parts }: OpenTransaction): Promise<void> {
-    await control(client, 'release savepoint part');
-    parts.pop();
+  async endPart(transaction: OpenTransaction): Promise<void> {
+    // An error is that of the part, which can be repeated alone.
+    if (transaction.sent.length > 0) await this.#endWithAnswer(transaction);
+    else this.#send(transaction, 'release savepoint part');
+    transaction.parts.pop();
   }
 
-  async rollBackPart({ client, changes, parts }: OpenTransaction): Promise<void> {
-    changes.length = parts.pop() ?? 0;
-    await control(client, 'rollback to savepoint part; release savepoint part');
+  /** If a statement of the part has failed, nothing of the part remains. */
+  async #endWithAnswer(transaction: OpenTransaction): Promise<void> {
+    try {
+      await this.#answer(transaction, 'release savepoint part');
+    } catch (error) {
+      await this.rollBackPart(transaction);
+      throw error;
+    }
+  }
+
+  async rollBackPart(transaction: OpenTransaction): Promise<void> {
+    transaction.changes.length = transaction.parts.pop() ?? 0;
+    await Promise.allSettled(transaction.sent.splice(0));
+    try {
+      await this.#answerOnce(transaction, 'rollback to savepoint part; release savepoint part');
+    } catch (error) {
+      // Without the savepoint, an earlier statement has failed.
+      throw transaction.failure ?? error;
+    }
+    transaction.failure = undefined;
   }
 
   isRepeatable(error: unknown): boolean {
@@ -123,7 +169,7 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
   async #connect(): Promise<PoolClient> {
     for (;;) {
       const client = await this.#pool.connect().catch((error: unknown) => {
-        throw queryError(error);
+        throw connectError(error);
       });
       const generation = this.#generations.get(client) ?? this.#generation;
       this.#generations.set(client, generation);
@@ -132,12 +178,77 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
     }
   }
 
-  async #execute(client: PoolClient, query: HintedQuery): Promise<QueryResult<never>> {
-    const { sql: text, parameters } = query;
-    const name = query.isPrepared === true ? this.#nameOf(text) : undefined;
-    const values = parameters.map(withoutNul);
+  /** Sends a statement without waiting for its answer. Its error is that of the next statement that is waited for. */
+  #send(transaction: OpenTransaction, statement: Statement): void {
+    transaction.beginning?.push(statement);
+    hold(streamOf(transaction.client));
+    const answer = this.#submit(transaction.client, statement);
+    answer.catch((error: unknown) => {
+      transaction.failure ??= error;
+    });
+    transaction.sent.push(answer);
+  }
+
+  /**
+   * Waits for the answer to a statement, and to all that were sent before it; without a statement, only to these. If the connection had
+   * ended before the transaction began, another one is used.
+   */
+  async #answer(transaction: OpenTransaction, statement: Statement | undefined): Promise<QueryResult<never>> {
+    const { beginning } = transaction;
     try {
-      return resultOf(await client.query({ text, values, ...(name === undefined ? {} : { name }) }));
+      const answer = await this.#answerOnce(transaction, statement);
+      return answer === undefined ? noResult : resultOf(answer);
+    } catch (error) {
+      if (beginning === undefined || !(error instanceof DatabaseUnavailableError)) throw error;
+      transaction.client.release(true);
+      transaction.isLost = true;
+      transaction.client = await this.#connect();
+      Object.assign(transaction, { isLost: false, failure: undefined });
+      for (const each of beginning) this.#send(transaction, each);
+      const answer = await this.#answerOnce(transaction, statement);
+      return answer === undefined ? noResult : resultOf(answer);
+    }
+  }
+
+  /** Waits for all that was sent. If it fails, nothing of the transaction remains. */
+  async #answerBeginning(transaction: OpenTransaction): Promise<void> {
+    try {
+      await this.#answer(transaction, undefined);
+    } catch (error) {
+      await this.rollBack(transaction);
+      throw error;
+    }
+  }
+
+  async #answerOnce(transaction: OpenTransaction, statement: Statement | undefined): Promise<PostgresResult | undefined> {
+    const sent = transaction.sent.splice(0);
+    transaction.beginning = undefined;
+    const stream = streamOf(transaction.client);
+    hold(stream);
+    const answers = statement === undefined ? sent : [...sent, this.#submit(transaction.client, statement)];
+    // Other statements may be sent at the same moment.
+    queueMicrotask(() => flush(stream));
+    try {
+      // The first one to fail is the first that was sent.
+      const results = await Promise.all(answers);
+      return statement === undefined ? undefined : (results.at(-1) as PostgresResult);
+    } catch (error) {
+      // The connection is not released before it has answered everything.
+      await Promise.allSettled(answers);
+      throw error;
+    }
+  }
+
+  async #execute(client: PoolClient, query: HintedQuery): Promise<QueryResult<never>> {
+    return resultOf(await this.#submit(client, query));
+  }
+
+  async #submit(client: PoolClient, statement: Statement): Promise<PostgresResult> {
+    try {
+      if (typeof statement === 'string') return await client.query(statement);
+      const { sql: text, parameters, isPrepared } = statement;
+      const name = isPrepared === true ? this.#nameOf(text) : undefined;
+      return await client.query({ text, values: parameters.map(withoutNul), ...(name === undefined ? {} : { name }) });
     } catch (error) {
       // Other connections have prepared statements for the same tables.
       if (isOutdatedPlan(error) && this.#generations.get(client) === this.#generation) this.#generation += 1;
@@ -151,21 +262,4 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
     this.#names.set(text, name);
     return name;
   }
-}
-
-/** SQL written by hand reads, takes locks, or changes settings; only migrations change anything with it. */
-const isReadOnly = ({ query, sql }: CompiledQuery): boolean =>
-  kindOf(query) === 'read' || (kindOf(query) === 'other' && /^\s*(select|set|explain)\b/i.test(sql));
-
-async function control(client: PoolClient, statement: string): Promise<{ command: string }> {
-  try {
-    return await client.query(statement);
-  } catch (error) {
-    throw queryError(error);
-  }
-}
-
-function resultOf({ rows, command, rowCount }: PostgresResult): QueryResult<never> {
-  const isChange = command === 'INSERT' || command === 'UPDATE' || command === 'DELETE';
-  return { rows: rows as never[], ...(isChange ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}) };
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { AopsError, exitCodes } from '../../../../base/errors.ts';
 import { migrations as ownMigrations } from '../migrations/index.ts';
+import { progressTable } from '../portable/import-progress.ts';
 import type { Database } from '../schema.ts';
 import { foreignData } from './data-failure.ts';
 
@@ -21,13 +22,7 @@ export async function migrate(
   await refuseForeign(db, dataDirectory);
   const appliedNames = await appliedMigrations(db);
   const unknown = appliedNames.filter((name) => !(name in migrations));
-  if (unknown.length > 0) {
-    throw new AopsError(`The data directory ${dataDirectory} was written by a newer version of aops (it has ${unknown.join(', ')}).`, {
-      code: 'data_directory_newer',
-      exit: exitCodes.conflict,
-      hint: 'Upgrade aops, or choose another data directory.',
-    });
-  }
+  if (unknown.length > 0) throw newerData(dataDirectory, unknown);
   const pending = Object.keys(migrations).filter((name) => !appliedNames.includes(name));
   if (pending.length === 0) return;
   if (appliedNames.length > 0) await backUp(db, dataDirectory, appliedNames.at(-1) as string);
@@ -35,11 +30,34 @@ export async function migrate(
   if (error !== undefined) throw error;
 }
 
+export const newerData = (dataDirectory: string, unknown: readonly string[]): AopsError =>
+  new AopsError(`The data directory ${dataDirectory} was written by a newer version of aops (it has ${unknown.join(', ')}).`, {
+    code: 'data_directory_newer',
+    exit: exitCodes.conflict,
+    hint: 'Upgrade aops, or choose another data directory.',
+  });
+
 /** @throws AopsError `data_directory_foreign` for a database that contains only other tables */
 export async function refuseForeign(db: Kysely<Database>, dataDirectory: string): Promise<void> {
   const names = await tableNames(db);
   // This table is created before the first migration.
   if (names.length > 0 && !names.includes('kysely_migration')) throw foreignData(dataDirectory);
+}
+
+/** Whether the database contains the beginning of an import. */
+export async function hasImportProgress(db: Kysely<Database>): Promise<boolean> {
+  const { rows } = await sql`select 1 from sqlite_master where name = ${progressTable}`.execute(db);
+  return rows.length > 0;
+}
+
+/** @throws AopsError `import_unfinished` for a database into which an import has not been completed */
+export async function refuseUnfinishedImport(db: Kysely<Database>, dataDirectory: string): Promise<void> {
+  if (!(await hasImportProgress(db))) return;
+  throw new AopsError(`${dataDirectory} contains an import that was not finished.`, {
+    code: 'import_unfinished',
+    exit: exitCodes.conflict,
+    hint: 'Continue it by running the same `aops local import` again, or remove it with `aops local reset`.',
+  });
 }
 
 /** The names of the applied migrations, oldest first; none for an empty file. */
@@ -49,10 +67,11 @@ export async function appliedMigrations(db: Kysely<Database>): Promise<string[]>
   return rows.map((row) => row.name);
 }
 
-async function tableNames(db: Kysely<Database>): Promise<string[]> {
+export async function tableNames(db: Kysely<Database>): Promise<string[]> {
   // Kysely's introspection would also read the columns of each table.
   const tables = sql<{ name: string }>`select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%'`;
-  return (await tables.execute(db)).rows.map(({ name }) => name);
+  // An import begins with the table of its progress.
+  return (await tables.execute(db)).rows.map(({ name }) => name).filter((name) => name !== progressTable);
 }
 
 async function backUp(db: Kysely<Database>, dataDirectory: string, version: string): Promise<void> {

@@ -11,14 +11,14 @@ import { createStore } from '../execution/create-store.ts';
 import { dataFailure } from './data-failure.ts';
 import { LibsqlDialect } from './dialect.ts';
 import { type LogDamage, logDamage } from './log-damage.ts';
-import { migrate } from './migrate.ts';
+import { migrate, refuseUnfinishedImport } from './migrate.ts';
 import { logPages, WriteAheadLog } from './write-ahead-log.ts';
 
 /**
  * Opens `<dataDirectory>/aops.db`, creating or migrating it.
  * `onDamage` is called if part of the write-ahead log could not be used.
  * Throws AopsError `data_directory_in_use` if another process owns it, `data_directory_newer` if a newer version wrote it,
- * `data_directory_damaged` or `data_directory_foreign` if it is not a data directory, `not_writable`, `disk_full`.
+ * `data_directory_damaged` or `data_directory_foreign` if it is not a data directory, `import_unfinished`, `not_writable`, `disk_full`.
  */
 export async function openDatabase(dataDirectory: string, onDamage: (damage: LogDamage) => void = () => undefined): Promise<Store> {
   const { database, log, damage } = await openExclusively(dataDirectory);
@@ -26,6 +26,7 @@ export async function openDatabase(dataDirectory: string, onDamage: (damage: Log
   const dialect = new LibsqlDialect(database, log);
   const store = storeOf(dialect);
   try {
+    await refuseUnfinishedImport(store, dataDirectory);
     await migrate(store, dataDirectory);
   } catch (error) {
     await store.destroy();

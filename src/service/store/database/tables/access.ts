@@ -43,6 +43,16 @@ export interface IdempotencyKeysTable {
   size: Fixed<number>;
 }
 
+/** How many requests a caller has made in a window, for all nodes together. Only Postgres has this table. */
+export interface RateWindowsTable {
+  /** Of the limit. */
+  name: string;
+  caller: string;
+  /** Milliseconds. */
+  ends_at: number;
+  taken: number;
+}
+
 /** `local` is the owner of the data directory, `api_key` has one permanent token, `oauth_client` requests short-lived ones. */
 export type CredentialKind = 'local' | 'api_key' | 'oauth_client';
 
@@ -50,6 +60,7 @@ export interface AccessTables {
   credentials: CredentialsTable;
   tokens: TokensTable;
   idempotency_keys: IdempotencyKeysTable;
+  rate_windows: RateWindowsTable;
 }
 
 export type CredentialRow = Selectable<CredentialsTable>;

@@ -10,6 +10,35 @@ export interface SandboxesTable {
   /** When it is removed if no run uses it; null as soon as one does. */
   expires_at: string | null;
   removed_at: string | null;
+  /** The node that works, or has last worked, with its files; null where there is only one. */
+  holder: Generated<string | null>;
+  /** How often the record of its files has changed. */
+  version: Generated<number>;
+}
+
+/** The record of the files in a sandbox, where there are several nodes (service/sandbox/record). */
+export interface WorkspaceFilesTable {
+  sandbox_id: Fixed<string>;
+  /** Relative to the folder of the sandbox: `workspace/a/b`. */
+  path: Fixed<string>;
+  /** The path of the folder that contains it. */
+  folder: Fixed<string>;
+  type: Fixed<'file' | 'folder' | 'link'>;
+  mode: Fixed<number>;
+  /** Milliseconds since the epoch. */
+  modified_at: Fixed<number>;
+  /** Bytes; 0 for what is not a file. */
+  size: Fixed<number>;
+  /** Null for what is not a file. */
+  sha256: Fixed<string | null>;
+  is_text: Fixed<Flag>;
+  /** Where its bytes are: the key of a stored file, and the position of the first one in it. Null without bytes. */
+  file_key: Fixed<string | null>;
+  position: Fixed<number>;
+  /** Of a link. */
+  target: Fixed<string | null>;
+  /** That of the sandbox when this row was written. */
+  version: Fixed<number>;
 }
 
 /** The repository in a sandbox (src/service/repositories). */
@@ -196,6 +225,7 @@ export interface ToolExecutionsTable {
 
 export interface RunsTables {
   sandboxes: SandboxesTable;
+  workspace_files: WorkspaceFilesTable;
   sandbox_repositories: SandboxRepositoriesTable;
   runs: RunsTable;
   removed_runs: RemovedRunsTable;
@@ -211,6 +241,7 @@ export interface RunsTables {
 }
 
 export type SandboxRow = Selectable<SandboxesTable>;
+export type WorkspaceFileRow = Selectable<WorkspaceFilesTable>;
 export type SandboxRepositoryRow = Selectable<SandboxRepositoriesTable>;
 export type RunRow = Selectable<RunsTable>;
 export type MessageRow = Selectable<MessagesTable>;

@@ -31,6 +31,8 @@ export interface WebhookSubscriptionsTable {
   /** Milliseconds; the receiver requested no deliveries until then. */
   held_until: number | null;
   last_delivered_at: string | null;
+  /** When a temporary webhook is deleted, in milliseconds; null for one that is not temporary. */
+  expires_at: number | null;
   created_at: Fixed<string>;
   updated_at: string;
   deleted_at: string | null;

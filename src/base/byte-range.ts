@@ -1,0 +1,5 @@
+/** A range of bytes, including both ends. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}

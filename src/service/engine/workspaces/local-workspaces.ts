@@ -1,0 +1,68 @@
+/** The files of sandboxes where there is only one node: its folders, and nothing else. */
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { notFound } from '../../errors.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { SandboxStore } from '../../sandbox/sandbox-store.ts';
+import type { Store } from '../../store/database/database.ts';
+import { removalOf } from '../../store/runs/sandboxes.ts';
+import type { RunWorkspace, Workspaces } from '../run-workspaces.ts';
+
+const claimed = { version: 0, wasElsewhere: false };
+const recordNothing = async (): Promise<void> => undefined;
+
+export const localWorkspaces = (sandboxes: SandboxStore): Workspaces => ({
+  claim: async () => claimed,
+  createNow: (id) => sandboxes.createNow(id),
+  open: async (id, _, { created }) => runWorkspace(created ?? (await sandboxes.create(id))),
+  files: (id, { create = false } = {}) => (create ? sandboxes.create(id) : sandboxes.open(id)),
+  exists: (id) => sandboxes.exists(id),
+  inspect: (id) => sandboxes.open(id),
+  write: (store, id, input, data, options) => written(store, sandboxes, id, (sandbox) => sandbox.write(input, data, options)),
+  writeAll: (store, id, files) => written(store, sandboxes, id, (sandbox) => sandbox.writeAll(files)),
+  publish: async () => undefined,
+  async privateFile(id, name) {
+    const sandbox = await sandboxes.open(id);
+    if (sandbox === undefined) return undefined;
+    const file = path.join(await sandbox.privateFolder(path.dirname(name)), path.basename(name));
+    const stats = await stat(file).catch(() => undefined);
+    return stats && { size: stats.size, open: async (range) => createReadStream(file, range) };
+  },
+  forget: async () => [],
+});
+
+/** Writes something, and makes sure that the sandbox has not been removed meanwhile: a sandbox is marked as removed before its folder is. */
+async function written<Result>(
+  store: Store,
+  sandboxes: SandboxStore,
+  id: string,
+  write: (sandbox: Sandbox) => Promise<Result>,
+): Promise<Result> {
+  const sandbox = await sandboxes.open(id);
+  if (sandbox === undefined) throw notFound('sandbox', id);
+  let result: Result;
+  try {
+    result = await write(sandbox);
+  } catch (error) {
+    throw (await removeAgain(store, sandboxes, id)) ? notFound('sandbox', id) : error;
+  }
+  if (await removeAgain(store, sandboxes, id)) throw notFound('sandbox', id);
+  return result;
+}
+
+/** Returns whether a sandbox has been removed, and removes what has been created in its place since, unless a run may use it. */
+async function removeAgain(store: Store, sandboxes: SandboxStore, id: string): Promise<boolean> {
+  const state = await removalOf(store, id);
+  if (state === undefined) return true;
+  if (!state.isRemoved) return false;
+  if (state.wasStaged) await sandboxes.remove(id);
+  return true;
+}
+
+const runWorkspace = (sandbox: Sandbox): RunWorkspace => ({
+  sandbox,
+  commit: (write) => write(recordNothing),
+  salvage: recordNothing,
+  close: () => undefined,
+});

@@ -1,0 +1,91 @@
+/** Finds paths in the record of a sandbox, as `locate` does on the disk: links are followed if they end inside of the workspace. */
+import path from 'node:path';
+import { fileNotFound, invalidPath, namesOf, notADirectory, publicPath } from '../../sandbox/paths.ts';
+import type { RecordedEntry } from '../../sandbox/record/entries.ts';
+import type { Queries } from '../../store/database/database.ts';
+import { entriesAt, workspaceState } from '../../store/runs/workspace-files.ts';
+
+/** The path of the workspace in the record. */
+export const workspacePath = 'workspace';
+
+/** As many as Linux follows (`path_resolution(7)`). */
+const maxHops = 40;
+
+/** A location in the record. */
+export interface RecordedPlace {
+  /** The path that callers see. */
+  displayPath: string;
+  /** The path in the record, without links. */
+  path: string;
+  /** Undefined if it does not exist yet. */
+  entry: RecordedEntry | undefined;
+}
+
+/**
+ * Looks up a path. A missing folder on the way is `file_not_found`, unless `createParents` is set.
+ * @throws ServiceError `invalid_path`, `file_not_found`, `not_a_directory`
+ */
+export async function findRecorded(db: Queries, sandboxId: string, input: string, { createParents = false } = {}): Promise<RecordedPlace> {
+  const displayPath = publicPath(namesOf(input));
+  let names = namesOf(input);
+  // How many of the names come from the target of a link; these must exist.
+  let linked = 0;
+  for (let hop = 0; hop <= maxHops; hop++) {
+    const paths = names.map((_, index) => [workspacePath, ...names.slice(0, index + 1)].join('/'));
+    const entries = await entriesAt(db, sandboxId, paths);
+    const linkIndex = paths.findIndex((name) => entries.get(name)?.type === 'link');
+    checkFolders(paths.slice(0, linkIndex < 0 ? paths.length : linkIndex + 1), entries, { input, displayPath, linked, createParents });
+    if (linkIndex < 0) {
+      const place = paths.at(-1);
+      if (place === undefined) return { displayPath, path: workspacePath, entry: await rootEntry(db, sandboxId) };
+      return { displayPath, path: place, entry: entries.get(place) };
+    }
+    const target = targetOf(paths[linkIndex] as string, entries) ?? leadsOut(input);
+    linked = target.length + Math.max(0, linked - linkIndex - 1);
+    names = [...target, ...names.slice(linkIndex + 1)];
+  }
+  return leadsOut(input);
+}
+
+interface Lookup {
+  input: string;
+  displayPath: string;
+  linked: number;
+  createParents: boolean;
+}
+
+/** Throws unless all but the last path are folders, or missing where that is permitted. */
+function checkFolders(paths: readonly string[], entries: ReadonlyMap<string, RecordedEntry>, lookup: Lookup): void {
+  for (const [index, name] of paths.entries()) {
+    const entry = entries.get(name);
+    const isLast = index === paths.length - 1;
+    // The same error for every link that does not end inside, including dangling ones, as on the disk.
+    if (entry === undefined && index < lookup.linked) leadsOut(lookup.input);
+    if (isLast) return;
+    if (entry === undefined && !lookup.createParents) throw fileNotFound(lookup.displayPath);
+    if (entry !== undefined && entry.type !== 'folder') throw notADirectory(publicPath(name.split('/').slice(1)));
+  }
+}
+
+/** The names that lead from the workspace to the target of a link; undefined if it is outside. */
+function targetOf(link: string, entries: ReadonlyMap<string, RecordedEntry>): string[] | undefined {
+  const entry = entries.get(link);
+  if (entry?.type !== 'link' || path.posix.isAbsolute(entry.target)) return undefined;
+  const [first, ...names] = path.posix
+    .join(path.posix.dirname(link), entry.target)
+    .split('/')
+    .filter((name) => name !== '');
+  return first === workspacePath ? names : undefined;
+}
+
+function leadsOut(input: string): never {
+  throw invalidPath(input, 'it leads out of the sandbox.');
+}
+
+/** The workspace exists even if nothing was recorded yet. */
+async function rootEntry(db: Queries, sandboxId: string): Promise<RecordedEntry> {
+  const recorded = (await entriesAt(db, sandboxId, [workspacePath])).get(workspacePath);
+  if (recorded !== undefined) return recorded;
+  const state = await workspaceState(db, sandboxId);
+  return { type: 'folder', path: workspacePath, mode: 0o700, modifiedAt: state === undefined ? 0 : Date.parse(state.created_at) };
+}

@@ -1,0 +1,170 @@
+/** The record of a sandbox: what is found and stored, and what another machine creates from it. */
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KnownEntry, RecordedEntry } from '../../../src/service/sandbox/record/entries.ts';
+import { StoredFileMissingError } from '../../../src/service/sandbox/record/fetch.ts';
+import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
+import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
+import { sumOf } from '../../support/tar.ts';
+
+let root: string;
+/** The stored files, and the keys that were opened. */
+let stored: Map<string, Buffer>;
+let opened: string[];
+let here: Sandbox;
+let there: Sandbox;
+
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'aops-record-'));
+  stored = new Map();
+  opened = [];
+  here = await new SandboxStore(path.join(root, 'here')).create('s');
+  there = await new SandboxStore(path.join(root, 'there')).create('s');
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const signal = new AbortController().signal;
+
+async function put(data: Uint8Array | AsyncIterable<Uint8Array>) {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of data instanceof Uint8Array ? [data] : data) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  const key = `key-${stored.size + 1}`;
+  stored.set(key, bytes);
+  return { key, size: bytes.length, sha256: sumOf(bytes) };
+}
+
+async function open(key: string, { start, end }: { start: number; end: number }) {
+  opened.push(key);
+  const bytes = stored.get(key);
+  return (
+    bytes &&
+    (async function* () {
+      yield bytes.subarray(start, end + 1);
+    })()
+  );
+}
+
+const nothing: ReadonlyMap<string, KnownEntry> = new Map();
+const capture = (known = nothing) => here.capture(known, put);
+const captured = async (): Promise<RecordedEntry[]> => (await capture()).entries.map(({ entry }) => entry);
+const restore = (record: RecordedEntry[], known = nothing) => there.restore(record, { open, signal, known });
+const inFolder = (sandbox: Sandbox, name: string): string => path.join(sandbox.directory, '..', name);
+const pathsOf = (entries: readonly { path: string }[]): string[] => entries.map((entry) => entry.path).sort();
+
+describe('a sandbox on another machine', () => {
+  it('has the same files, permissions, times, and links', async () => {
+    const names = [
+      'workspace/a/small.txt',
+      'workspace/a/large.bin',
+      'workspace/empty',
+      'home/.session/s.json',
+      'browser/state.json',
+      'tmp/x',
+    ];
+    for (const name of names) {
+      await mkdir(path.dirname(inFolder(here, name)), { recursive: true });
+      await writeFile(inFolder(here, name), name === 'workspace/empty' ? '' : name.endsWith('.bin') ? Buffer.alloc(300_000, 7) : name);
+      await utimes(inFolder(here, name), 1_700_000_000.123, 1_700_000_000.123);
+    }
+    await chmod(inFolder(here, 'workspace/a/small.txt'), 0o755);
+    await symlink('a/small.txt', inFolder(here, 'workspace/relative'));
+    await symlink(inFolder(here, 'workspace/a/small.txt'), inFolder(here, 'workspace/a/absolute'));
+    await symlink('/etc/hostname', inFolder(here, 'workspace/outside'));
+    await chmod(inFolder(here, 'workspace/a'), 0o500);
+    await utimes(inFolder(here, 'workspace/a'), 1_600_000_000, 1_600_000_000);
+    await restore(await captured());
+    for (const name of [...names, 'workspace/a']) {
+      const [original, copy] = await Promise.all([here, there].map((sandbox) => lstat(inFolder(sandbox, name))));
+      expect([name, copy?.mode, copy?.mtime]).toEqual([name, original?.mode, original?.mtime]);
+      if (copy?.isFile()) expect(await readFile(inFolder(there, name))).toEqual(await readFile(inFolder(here, name)));
+    }
+    // A link into the sandbox leads into the one on this machine.
+    expect(await readFile(inFolder(there, 'workspace/a/absolute'), 'utf8')).toBe('workspace/a/small.txt');
+    expect(await readlink(inFolder(there, 'workspace/a/absolute'))).toBe('small.txt');
+    expect(await readlink(inFolder(there, 'workspace/outside'))).toBe('/etc/hostname');
+    for (const sandbox of [here, there]) await chmod(inFolder(sandbox, 'workspace/a'), 0o700);
+  });
+
+  it('keeps files with the same content, and loses everything else', async () => {
+    await here.write('same', Buffer.from('same'));
+    await here.write('changed', Buffer.from('new'));
+    await here.write('folder/inner', Buffer.from('x'));
+    const record = await captured();
+    await there.write('same', Buffer.from('same'));
+    await there.write('changed', Buffer.from('old'));
+    await there.write('other/inner', Buffer.from('y'));
+    // What is a folder in the record was something else.
+    await symlink('/etc', inFolder(there, 'workspace/folder'));
+    const before = await lstat(inFolder(there, 'workspace/same'));
+    await restore(record);
+    expect(await readdir(there.directory)).toEqual(['changed', 'folder', 'same']);
+    expect(await readFile(inFolder(there, 'workspace/changed'), 'utf8')).toBe('new');
+    expect((await lstat(inFolder(there, 'workspace/same'))).ino).toBe(before.ino);
+    expect((await lstat(inFolder(there, 'workspace/folder'))).isDirectory()).toBe(true);
+    expect(await readdir(inFolder(there, 'staging'))).toEqual([]);
+  });
+
+  it('keeps the caches of its agent, and is not created from them', async () => {
+    for (const sandbox of [here, there]) {
+      await mkdir(inFolder(sandbox, 'home/.cache/x'), { recursive: true });
+      await mkdir(inFolder(sandbox, 'browser/downloads'), { recursive: true });
+    }
+    const record = await captured();
+    expect(pathsOf(record)).toEqual(['browser', 'home', 'workspace']);
+    await restore(record);
+    expect(await readdir(inFolder(there, 'home/.cache'))).toEqual(['x']);
+    expect(await readdir(inFolder(there, 'browser'))).toEqual(['downloads']);
+  });
+
+  it('is not created from bytes that are damaged, or no longer stored', async () => {
+    await here.write('a', Buffer.from('original'));
+    const record = await captured();
+    stored.set('key-1', Buffer.from('damaged!'));
+    await expect(restore(record)).rejects.toThrow('The stored bytes of "workspace/a" are damaged.');
+    stored.clear();
+    await expect(restore(record)).rejects.toBeInstanceOf(StoredFileMissingError);
+    expect(await readdir(there.directory)).toEqual([]);
+  });
+});
+
+describe('the files that are stored', () => {
+  it('are those that have changed, and small ones are stored together', async () => {
+    for (let index = 0; index < 100; index++) await here.write(`files/${index}`, Buffer.from(`file ${index}`));
+    const first = await capture();
+    expect([first.keys, first.removed, stored.size]).toEqual([['key-1'], [], 1]);
+    const known = new Map(first.entries.map((item) => [item.entry.path, item]));
+    await here.write('files/7', Buffer.from('changed'));
+    await rm(inFolder(here, 'workspace/files/8'));
+    const second = await capture(known);
+    const changed = second.entries.filter(({ entry }) => entry.type === 'file' && entry.stored?.key !== 'key-1');
+    expect([pathsOf(changed.map(({ entry }) => entry)), second.removed]).toEqual([['workspace/files/7'], ['workspace/files/8']]);
+    expect(stored.get('key-2')?.toString()).toBe('changed');
+    // One range contains all files of the first pack.
+    await restore([...known.values()].map(({ entry }) => entry));
+    expect([opened, (await readdir(inFolder(there, 'workspace/files'))).length]).toEqual([['key-1'], 100]);
+  });
+
+  it('are not read again if nothing has changed', async () => {
+    await here.write('a/b', Buffer.from('b'));
+    const record = await captured();
+    const known = await restore(record);
+    const { entries, removed, keys } = await there.capture(known, put);
+    expect({ entries, removed, keys }).toEqual({ entries: [], removed: [], keys: [] });
+    expect([...known.values()].filter(({ stamp }) => stamp !== undefined).map(({ entry }) => entry.path)).toEqual(['workspace/a/b']);
+    // The same content at another time is recorded, but not stored.
+    await utimes(inFolder(there, 'workspace/a/b'), 1, 1);
+    const touched = await there.capture(known, put);
+    expect([pathsOf(touched.entries.map(({ entry }) => entry)), touched.keys]).toEqual([['workspace/a/b'], []]);
+  });
+
+  it('are inside of the sandbox, and have names that everybody can read', async () => {
+    await here.write('a', Buffer.from('a'));
+    await writeFile(Buffer.from(`${here.directory}/\xff`, 'latin1'), 'not UTF-8');
+    const { entries, unreadable } = await capture();
+    expect(pathsOf(entries.map(({ entry }) => entry))).toEqual(['workspace', 'workspace/a']);
+    expect(unreadable).toEqual(['workspace/\uFFFD']);
+  });
+});
