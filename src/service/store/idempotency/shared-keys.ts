@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import type { Clock } from '../../../base/clock.ts';
 import { SingleFlight } from '../../../base/single-flight.ts';
+import { ServiceError } from '../../errors.ts';
 import type { Queries, Store, UnitOfWork } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
 import { LostCommitError } from '../database/unavailable.ts';
@@ -106,12 +107,15 @@ export class SharedIdempotencyKeys implements IdempotencyKeys {
     let refusal: KeyState<Result> | undefined;
     const begin = async (queries: Queries): Promise<void> => {
       refusal = await lockKey(queries, request, now);
-      if (refusal !== undefined) throw new Error('The key is used by another request.');
+      // Expected, so that a handler that answers with it does not log a failure of the service.
+      if (refusal !== undefined) throw new ServiceError(409, 'idempotency_in_progress', 'The key is used by another request.');
     };
     try {
       const result = await this.#store.atomically(
         async (unit) => {
           const result = await execute(unit);
+          // Whatever its handler answers, it is neither stored nor counted.
+          if (refusal !== undefined) throw new RollbackSignal(result);
           const verdict = judge(result);
           if (verdict === 'undo') throw new RollbackSignal(result);
           if (verdict !== 'free') await insertKey(unit.store, rowOf(request, verdict.store, now + life));

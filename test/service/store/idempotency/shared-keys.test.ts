@@ -1,5 +1,6 @@
 /** At most one execution for each idempotency key, whichever node gets the request, and whatever happens to its connection. */
 import { expect, it } from 'vitest';
+import { ServiceError } from '../../../../src/service/errors.ts';
 import { insertCredential } from '../../../../src/service/store/access/credentials.ts';
 import { insertTeam } from '../../../../src/service/store/access/teams.ts';
 import type { Store, UnitOfWork } from '../../../../src/service/store/database/database.ts';
@@ -67,6 +68,26 @@ describeNeeding(needsPostgres, 'a key of several nodes', () => {
     gate.open();
     expect(await first).toMatchObject({ state: 'executed' });
     expect(await names(a.store)).toEqual(['by a']);
+  });
+
+  it('in progress is an expected refusal for the handlers of other nodes, and neither stored nor counted for them', async () => {
+    const { a, node } = await openKeys();
+    const bounded = await node('c', { records: 1, bytes: 1e9 });
+    let refusal: unknown;
+    const result = await a.once({}, async (unit) => {
+      await insert(unit.store, 'by a');
+      const refused = await bounded.once({}, async (other) => {
+        refusal = await insert(other.store, 'by c').catch((error: unknown) => error);
+        return { store: { ...created, status: 409, body: 'refused' } };
+      });
+      expect(refused).toEqual({ state: 'in_progress' });
+      expect(await bounded.once({ key: 'next' }, creating('next'))).toMatchObject({ state: 'executed' });
+      return { store: created };
+    });
+    expect(refusal).toBeInstanceOf(ServiceError);
+    expect(refusal).toMatchObject({ status: 409, error: 'idempotency_in_progress' });
+    expect(result).toMatchObject({ state: 'executed' });
+    expect(await a.once({}, creating('again'))).toMatchObject({ state: 'answered', row: { body: 'created' } });
   });
 
   it('is in progress for its own node before it has changed anything', async () => {
