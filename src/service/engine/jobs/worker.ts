@@ -7,19 +7,10 @@ import { type Clock, steadyTime, systemClock } from '../../../base/clock.ts';
 import { deferred } from '../../../base/deferred.ts';
 import { hostTrouble } from '../../host-trouble.ts';
 import { errorFields, type Log } from '../../log.ts';
-import type { Queries, Store } from '../../store/database/database.ts';
+import type { Store } from '../../store/database/database.ts';
 import { isShared } from '../../store/database/row-locks.ts';
-import {
-  type Claim,
-  type Claimant,
-  type ClaimedJob,
-  claimJob,
-  firstDueTimes,
-  keepDue,
-  nextDueTime,
-  prolongLease,
-  releaseJob,
-} from '../../store/jobs/jobs.ts';
+import { type Claim, type ClaimedJob, claimJob, firstDueTimes, keepDue, prolongLease, releaseJob } from '../../store/jobs/jobs.ts';
+import { type ClaimSlots, claimTurn, claimTurns, type DueKind } from './claim-turns.ts';
 import type { Job } from './job.ts';
 import { JobCounts } from './job-counts.ts';
 
@@ -47,45 +38,9 @@ export interface WorkerOptions {
   lease?: number;
 }
 
-interface Slots {
-  concurrency: number;
+interface Slots extends ClaimSlots {
   run: (job: ClaimedJob, signal: AbortSignal) => Promise<void>;
-  claim: (trx: Queries, claimant: Claimant) => Promise<ClaimedJob | undefined>;
-  /** Whether a claim locks other rows than that of its job. */
-  locksMore: boolean;
   onStop: (subjectId: string) => void;
-  busyCount: number;
-}
-
-/** A kind with jobs that are due, or whose leases have ended (`hasAbandoned`). */
-interface DueKind {
-  kind: string;
-  slots: Slots;
-  now: number;
-  hasAbandoned: boolean;
-}
-
-/** Kinds whose jobs are claimed in one transaction, and how many jobs it claims at most. */
-interface ClaimTurn {
-  dueKinds: readonly DueKind[];
-  limit: number;
-}
-
-/** What a transaction has claimed, and when the next of the other jobs is due. */
-interface Claims {
-  jobs: ClaimedJob[];
-  nextDue: number;
-  /** Whether it has reached its limit. */
-  isCut: boolean;
-}
-
-/**
- * All claims of one process are one commit. Where other nodes wait for the claimed rows, each kind has its own. A kind that locks more than
- * its job, such as the team, has one for each job: the locks of several would be in any order.
- */
-function claimTurns(dueKinds: readonly DueKind[], isShared: boolean): ClaimTurn[] {
-  if (isShared) return dueKinds.map((due) => ({ dueKinds: [due], limit: due.slots.locksMore ? 1 : Number.POSITIVE_INFINITY }));
-  return dueKinds.length > 0 ? [{ dueKinds, limit: Number.POSITIVE_INFINITY }] : [];
 }
 
 /** Tables that, besides the time, decide whether a job may be claimed. */
@@ -241,12 +196,13 @@ export class Worker {
     for (const [kind, slots] of this.#kinds) {
       const { queuedDueAt = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
       const hasAbandoned = leaseEnd <= now;
-      if (hasAbandoned || queuedDueAt <= now) dueKinds.push({ kind, slots, now, hasAbandoned });
+      if (hasAbandoned || queuedDueAt <= now) dueKinds.push({ kind, slots, hasAbandoned });
       else next = Math.min(next, queuedDueAt);
     }
+    const claimant = { owner: this.#options.owner, lease: this.#lease, now };
     for (const turn of claimTurns(dueKinds, isShared(store))) {
       for (let isCut = true; isCut; ) {
-        const claims = await store.transaction().execute((trx) => this.#claimTurn(trx, turn));
+        const claims = await store.transaction().execute((trx) => claimTurn(trx, turn, claimant, () => this.#isClosing));
         // Not after the other turns, one of which could fail.
         for (const job of claims.jobs) this.#begin(job, now + this.#lease);
         next = Math.min(next, claims.nextDue);
@@ -255,32 +211,6 @@ export class Worker {
     }
     this.#idleState = { version, until: next };
     return Math.max(0, next - clock.now());
-  }
-
-  /** Claims the due jobs of some kinds. A transaction can be executed several times, so nothing but its result may remain of it. */
-  async #claimTurn(trx: Queries, { dueKinds, limit }: ClaimTurn): Promise<Claims> {
-    const claims: Claims = { jobs: [], nextDue: Number.POSITIVE_INFINITY, isCut: false };
-    for (const due of dueKinds) await this.#claimAll(trx, due, limit, claims);
-    return claims;
-  }
-
-  /** Claims the due jobs of a kind, up to its concurrency and the limit of the turn. */
-  async #claimAll(trx: Queries, { kind, slots, now, hasAbandoned }: DueKind, limit: number, claims: Claims): Promise<void> {
-    const { owner } = this.#options;
-    // A kind at its limit is polled again when one of its jobs ends.
-    for (let free = slots.concurrency - slots.busyCount; free > 0 && !this.#isClosing; free--) {
-      if (claims.jobs.length === limit) {
-        claims.isCut = true;
-        return;
-      }
-      const job = await slots.claim(trx, { owner, now, lease: this.#lease, hasAbandoned });
-      if (job === undefined) {
-        // A job that is due but may not be claimed yet waits for another one to end, which wakes this loop.
-        claims.nextDue = Math.min(claims.nextDue, (await nextDueTime(trx, kind, now)) ?? Number.POSITIVE_INFINITY);
-        return;
-      }
-      claims.jobs.push(job);
-    }
   }
 
   #begin(job: ClaimedJob, leaseUntil: number): void {
