@@ -1,6 +1,6 @@
 /** The files of sandboxes on several nodes: what a step produced is on every node as soon as the step is recorded. */
 import { createHash } from 'node:crypto';
-import { readdir, symlink } from 'node:fs/promises';
+import { readdir, rm, symlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
@@ -193,6 +193,57 @@ describeNeeding(needsPostgres, 'the files of a run on two nodes', () => {
     expect(found).toEqual(['waiting', 'from b']);
     const refusal = await b.call('uploadSandboxFile', { params: sandbox, body: upload('in', 'x') });
     expect([refusal.status, refusal.body]).toEqual([400, expect.objectContaining({ error: 'not_a_file' })]);
+  });
+
+  it('keep an upload that a step has not seen, unless the step has changed the content of the file', async () => {
+    const isWorking = new Gate();
+    const isUploaded = new Gate();
+    const names = ['touched', 'removed', 'folder/removed', 'changed'];
+    const found: Record<string, string> = {};
+    const startNode = await newCluster({
+      upload: async (host) => {
+        const place = (name: string): string => path.join(host.sandbox.directory, name);
+        if (host.answer('ask') === undefined) return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Continue?' } };
+        await runOnce(host, 'one', async () => {
+          isWorking.open();
+          await isUploaded.opened;
+          await utimes(place('touched'), 1, 1);
+          await rm(place('removed'));
+          await rm(place('folder'), { recursive: true });
+          await host.sandbox.write('changed', Buffer.from('by the run'));
+        });
+        await runOnce(host, 'two', async () => {
+          for (const name of names)
+            found[name] = await host.sandbox.read(name, 100).then(
+              ({ bytes }) => bytes.toString(),
+              () => 'missing',
+            );
+        });
+        return { status: 'completed' };
+      },
+    });
+    const { api: a, proxy } = await startNode();
+    const run = await a.run('upload');
+    await a.until(run.id, 'waiting');
+    const { run: detail, pending_human_request: request } = await a.ok('getRun', { params: { run_id: run.id } });
+    const send = async (api: Api, text: string): Promise<void> => {
+      for (const name of names)
+        expect(
+          await api.call('uploadSandboxFile', { params: { sandbox_id: String(detail.sandbox_id) }, body: upload(name, text) }),
+        ).toMatchObject({ status: 201 });
+    };
+    await send(a, 'first');
+    await a.ok('respondToHumanRequest', { params: { run_id: run.id, request_id: String(request?.id) }, body: { approved: true } });
+    await isWorking.opened;
+    // Otherwise the node that executes the run may write the uploads to its folder before the step changes something.
+    proxy.dropNotifications();
+    const { api: b } = await startNode();
+    await send(b, 'second');
+    isUploaded.open();
+    await a.until(run.id, 'completed');
+    const expected = { touched: 'second', removed: 'second', 'folder/removed': 'second', changed: 'by the run' };
+    expect(found).toEqual(expected);
+    for (const [name, content] of Object.entries(expected)) expect(await contentOf(b, run.id, name)).toBe(content);
   });
 
   it('are removed everywhere with the run, also from the file store', async () => {

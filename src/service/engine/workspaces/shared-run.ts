@@ -1,9 +1,10 @@
 /** The sandbox of a run that this node executes: each recorded step also records what has changed in its folders. */
 import { errorFields } from '../../log.ts';
 import type { FolderChanges } from '../../sandbox/record/capture.ts';
+import { keepingUploads } from '../../sandbox/record/uploads.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Queries } from '../../store/database/database.ts';
-import { raiseVersion, workspaceState } from '../../store/runs/workspace-files.ts';
+import { raiseVersion, recordedEntries, workspaceState } from '../../store/runs/workspace-files.ts';
 import { discardFiles } from '../files/stored-files.ts';
 import type { RecordFiles, RunWorkspace } from '../run-workspaces.ts';
 import type { LocalCopy } from './local-copy.ts';
@@ -114,10 +115,15 @@ export class SharedRun implements RunWorkspace {
     return changes.entries.length === 0 && changes.removed.length === 0 ? undefined : changes;
   }
 
-  async #record(trx: Queries, { entries, removed, keys }: FolderChanges): Promise<number> {
+  async #record(trx: Queries, changes: FolderChanges): Promise<number> {
+    const { copy, node } = this.#parts;
     const { id } = this.sandbox;
-    const version = await raiseVersion(trx, id, this.#parts.node);
+    const version = await raiseVersion(trx, id, node);
     if (version === undefined) throw new WorkspaceLostError();
+    const isCurrent = version === copy.version + 1;
+    const { entries, removed, keys } = isCurrent
+      ? changes
+      : keepingUploads(changes, copy.known, await recordedEntries(trx, id, copy.version));
     await recordChanges(this.#engine, trx, id, { version, entries: entries.map(({ entry }) => entry), removed, keys });
     return version;
   }
