@@ -26,6 +26,13 @@ export class BoundedCache<Value> {
     return value;
   }
 
+  delete(key: string): void {
+    const value = this.#values.get(key);
+    if (value === undefined) return;
+    this.#values.delete(key);
+    this.#size -= this.#sizeOf(key, value);
+  }
+
   /** Adds an entry that the cache does not contain. One that is too large for the whole cache is not kept. */
   set(key: string, value: Value): void {
     this.#values.set(key, value);

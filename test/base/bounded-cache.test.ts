@@ -23,3 +23,13 @@ it('measures its entries, and does not keep one that is too large', () => {
   cache.set('d', '12345');
   expect(['c', 'd'].map((key) => cache.get(key))).toEqual([undefined, undefined]);
 });
+
+it('has room again after an entry was deleted', () => {
+  const cache = new BoundedCache<number>(2);
+  cache.set('a', 1);
+  cache.set('b', 2);
+  cache.delete('a');
+  cache.delete('unknown');
+  cache.set('c', 3);
+  expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual([undefined, 2, 3]);
+});

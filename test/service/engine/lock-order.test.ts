@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts';
 import { needsPostgres } from '../../support/postgres.ts';
 import { describeNeeding } from '../../support/requirements.ts';
 import { ManualClock } from '../helpers/clock.ts';
-import { openNodes } from '../helpers/postgres.ts';
+import { isLockWaitedFor, openNodes } from '../helpers/postgres.ts';
 import { insertRuns } from '../helpers/rows.ts';
 import { Gate } from '../helpers/runtime.ts';
 
@@ -27,9 +27,6 @@ async function team() {
     values ('s', 't', 'http://127.0.0.1:9/', '["*"]', 1, 0, '', '')`.execute(first);
   return { first, second, observer };
 }
-
-const isWaiting = async (db: Queries): Promise<boolean> =>
-  (await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db)).rows.length > 0;
 
 /** Begins or ends a run. */
 const change = async (trx: Queries, id: string, status: 'running' | 'completed'): Promise<RunRow> =>
@@ -57,7 +54,7 @@ describeNeeding(needsPostgres, 'transactions of two nodes', () => {
       await teamIsLocked.opened;
       const run = await change(trx, 't 1', 'completed');
       runHasEnded.open();
-      await eventually('the other has done its work, or waits', async () => hasBegun || (await isWaiting(observer)));
+      await eventually('the other has done its work, or waits', async () => hasBegun || (await isLockWaitedFor(observer)));
       await report(trx, run);
     });
     await Promise.all([beginning, ending]);

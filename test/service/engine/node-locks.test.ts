@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts';
 import { needsPostgres, newDatabase } from '../../support/postgres.ts';
 import { describeNeeding } from '../../support/requirements.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
-import { openNode } from '../helpers/postgres.ts';
+import { isLockWaitedFor, openNode } from '../helpers/postgres.ts';
 import { type Answer, type Api, startApi, type TestOptions } from '../helpers/service.ts';
 
 /** A service, and a second connection to its database, which stands for another node. */
@@ -30,17 +30,11 @@ async function during<Result>(store: Store, change: (trx: Queries) => Promise<un
       hasEnded = true;
     });
     result.catch(() => undefined);
-    await eventually('it waits for a lock', async () => hasEnded || (await isWaiting(store)));
+    await eventually('it waits for a lock', async () => hasEnded || (await isLockWaitedFor(store)));
     // In an object, because a transaction would wait for a promise.
     return { result };
   });
   return result;
-}
-
-async function isWaiting(store: Store): Promise<boolean> {
-  const { rows } = await sql<{ count: number }>`select count(*) as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(store);
-  return (rows[0]?.count ?? 0) > 0;
 }
 
 const ask = { ask: async () => ({ status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Continue?' } }) as const };
@@ -94,7 +88,7 @@ describeNeeding(needsPostgres, 'while another node', () => {
     const jobIs = async (status: JobRow['status']) =>
       (await store.selectFrom('jobs').select('status').where('kind', '=', 'remind').executeTakeFirst())?.status === status;
     // Something else may wait for the run before the reminder does.
-    await during(store, answer, async () => within(120_000, clock, async () => (await jobIs('running')) && (await isWaiting(store))));
+    await during(store, answer, async () => within(120_000, clock, async () => (await jobIs('running')) && (await isLockWaitedFor(store))));
     await eventually('the job has ended', () => jobIs('done'));
     const { rows } = await sql<{ reminders: number }>`select reminders from human_requests`.execute(store);
     expect(rows).toEqual([{ reminders: 0 }]);

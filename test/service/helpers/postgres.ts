@@ -1,6 +1,7 @@
 /** Stores on a Postgres database of their own. */
 
-import type { Store } from '../../../src/service/store/database/database.ts';
+import { sql } from 'kysely';
+import type { Queries, Store } from '../../../src/service/store/database/database.ts';
 import { openPostgres } from '../../../src/service/store/database/postgres/open.ts';
 import { newDatabase } from '../../support/postgres.ts';
 import { afterTest } from '../../support/temporary.ts';
@@ -16,4 +17,10 @@ export async function openNode(url: string, instanceId = 'node', maxConnections?
 export async function openNodes(...instanceIds: string[]): Promise<Store[]> {
   const url = await newDatabase();
   return Promise.all(instanceIds.map((id) => openNode(url, id)));
+}
+
+/** Whether a statement of the database is waiting for a lock. */
+export async function isLockWaitedFor(db: Queries): Promise<boolean> {
+  const { rows } = await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
+  return rows.length > 0;
 }

@@ -1,12 +1,13 @@
 /** Which due jobs are claimed together in one transaction. */
 import type { Queries } from '../../store/database/database.ts';
 import { type Claimant, type ClaimedJob, nextDueTime } from '../../store/jobs/jobs.ts';
+import type { JobClaim } from './job.ts';
 
 /** How many jobs of a kind run at a time, and how one of them is claimed. */
 export interface ClaimSlots {
   concurrency: number;
   busyCount: number;
-  claim: (trx: Queries, claimant: Claimant) => Promise<ClaimedJob | undefined>;
+  claim: (trx: Queries, claimant: Claimant) => ReturnType<JobClaim>;
   /** Whether a claim locks other rows than that of its job. */
   locksMore: boolean;
 }
@@ -29,18 +30,27 @@ export interface Claims {
   jobs: ClaimedJob[];
   /** Milliseconds since 1970; infinite if there is none. */
   nextDue: number;
-  /** Whether it has reached its limit. */
+  /** Whether there may be more to claim in another transaction: it has reached its limit, or would have had to wait for others. */
   isCut: boolean;
 }
 
+/** How many jobs that lock more than themselves one transaction claims: others wait for its locks. */
+const maxTogether = 8;
+
 /**
- * All claims of one process are one commit. Where other nodes wait for the claimed rows, each kind has its own. A kind that locks more than
- * its job, such as the team, has one for each job: the locks of several would be in any order.
+ * All claims of one process are one commit. Where other nodes wait for the claimed rows, each kind has its own. Jobs of a kind that locks
+ * more than them, such as the run, are claimed a few at a time. Those whose leases have ended are claimed alone, because they are locked
+ * before their runs, and others lock the runs first.
  * @param isShared whether other nodes use the database
  */
 export function claimTurns(dueKinds: readonly DueKind[], isShared: boolean): ClaimTurn[] {
-  if (isShared) return dueKinds.map((due) => ({ dueKinds: [due], limit: due.slots.locksMore ? 1 : Number.POSITIVE_INFINITY }));
+  if (isShared) return dueKinds.map((due) => ({ dueKinds: [due], limit: limitOf(due) }));
   return dueKinds.length > 0 ? [{ dueKinds, limit: Number.POSITIVE_INFINITY }] : [];
+}
+
+function limitOf({ slots, hasAbandoned }: DueKind): number {
+  if (!slots.locksMore) return Number.POSITIVE_INFINITY;
+  return hasAbandoned ? 1 : maxTogether;
 }
 
 /**
@@ -50,7 +60,7 @@ export function claimTurns(dueKinds: readonly DueKind[], isShared: boolean): Cla
 export async function claimTurn(
   trx: Queries,
   { dueKinds, limit }: ClaimTurn,
-  claimant: Omit<Claimant, 'hasAbandoned'>,
+  claimant: Omit<Claimant, 'hasAbandoned' | 'hasClaimed'>,
   isClosing: () => boolean,
 ): Promise<Claims> {
   const claims: Claims = { jobs: [], nextDue: Number.POSITIVE_INFINITY, isCut: false };
@@ -61,7 +71,11 @@ export async function claimTurn(
         claims.isCut = true;
         break;
       }
-      const job = await slots.claim(trx, { ...claimant, hasAbandoned });
+      const job = await slots.claim(trx, { ...claimant, hasAbandoned, hasClaimed: claims.jobs.length > 0 });
+      if (job === 'locked') {
+        claims.isCut = true;
+        break;
+      }
       if (job === undefined) {
         // A job that is due but may not be claimed yet waits for another one to end, which wakes the worker.
         claims.nextDue = Math.min(claims.nextDue, (await nextDueTime(trx, kind, claimant.now)) ?? Number.POSITIVE_INFINITY);

@@ -2,13 +2,16 @@
 import type { Queries } from '../../store/database/database.ts';
 import type { Claimant, ClaimedJob } from '../../store/jobs/jobs.ts';
 
-/** Takes the next job of a kind as part of a transaction, or returns undefined if none can be claimed. `run` gets what it returns. */
+/**
+ * Takes the next job of a kind as part of a transaction. Returns undefined if none can be claimed, and `locked` if that could only be found
+ * out by waiting for other transactions, but this one must not wait (`hasClaimed`). `run` gets the job that it returns.
+ */
 export type JobClaim<in Parts = unknown> = (
   parts: Parts,
   trx: Queries,
   kind: string,
   claimant: Claimant,
-) => Promise<ClaimedJob | undefined>;
+) => Promise<ClaimedJob | 'locked' | undefined>;
 
 /** A kind of job and how to run it, given the parts of the engine that it uses. */
 export interface Job<in Parts> {

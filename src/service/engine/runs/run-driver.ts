@@ -44,9 +44,9 @@ const sandboxDelay = 1_000;
  * Takes the next run. It is `running` from then on, because the files of a run that has started can be listed: if its folder cannot
  * be created in passing, it is `starting` until the driver has done it.
  */
-const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Promise<RunClaim | undefined> => {
+const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Promise<RunClaim | 'locked' | undefined> => {
   const job = await claimRunJob(trx, kind, claimant);
-  if (job === undefined) return undefined;
+  if (job === undefined || job === 'locked') return job;
   const run = await executedRun(trx, job);
   if (!isExecutable(run)) return job;
   if (run.status === 'pending' && run.started_at !== null) await reviveSandbox(trx, run.sandbox_id);

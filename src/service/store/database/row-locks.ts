@@ -39,14 +39,51 @@ export type LockedTable = keyof Database &
 /** Locks the rows with these IDs, in the order of the IDs. Call it in a transaction, before anything that depends on them is read. */
 export async function lockRows(trx: Queries, table: LockedTable, ids: readonly string[]): Promise<void> {
   if (!isShared(trx)) return;
-  const sorted = [...new Set(ids)].sort();
+  const sorted = [...new Set(ids)].filter((id) => !holdsLock(trx, table, id)).sort();
   const [first] = sorted;
-  if (first !== undefined && sorted.length === 1) return lock.send(trx, { table, id: first });
-  for (let start = 0; start < sorted.length; start += chunkSize) {
-    const chunk = sorted.slice(start, start + chunkSize);
-    await rowsOf(trx, table).where('id', 'in', chunk).orderBy('id').forNoKeyUpdate().execute();
-  }
+  if (first !== undefined && sorted.length === 1) await lock.send(trx, { table, id: first });
+  else
+    for (let start = 0; start < sorted.length; start += chunkSize) {
+      const chunk = sorted.slice(start, start + chunkSize);
+      await rowsOf(trx, table).where('id', 'in', chunk).orderBy('id').forNoKeyUpdate().execute();
+    }
+  if (trx.isTransaction) noteLocks(trx, table, sorted);
 }
+
+/** Locks a run and its job, in this order, with one statement. If one of them does not exist, neither is locked. */
+export async function lockRunAndJob(trx: Queries, runId: string, jobId: string): Promise<void> {
+  if (!isShared(trx)) return;
+  await lockBoth.send(trx, { runId, jobId });
+  noteLocks(trx, 'runs', [runId]);
+  noteLocks(trx, 'jobs', [jobId]);
+}
+
+// Postgres locks the rows in the order of the tables.
+const lockBoth = preparedQuery((db, { runId, jobId }: { runId: string; jobId: string }) =>
+  db.selectFrom(['runs', 'jobs']).select('runs.id').where('runs.id', '=', runId).where('jobs.id', '=', jobId).forNoKeyUpdate(),
+);
+
+/** Locks a row if that is possible without waiting. Returns whether it is locked. */
+export async function lockRowNow(trx: Queries, table: LockedTable, id: string): Promise<boolean> {
+  if (!isShared(trx) || holdsLock(trx, table, id)) return true;
+  if ((await lockNow.first(trx, { table, id })) === undefined) return false;
+  noteLocks(trx, table, [id]);
+  return true;
+}
+
+/** The rows that each transaction, or part of a unit of work, has locked. If a part is taken back, so are its locks. */
+const locksOf = new WeakMap<object, Set<string>>();
+
+function noteLocks(trx: Queries, table: LockedTable, ids: readonly string[]): void {
+  const executor = trx.getExecutor();
+  const locks = locksOf.get(executor) ?? new Set();
+  locksOf.set(executor, locks);
+  for (const id of ids) locks.add(`${table} ${id}`);
+}
+
+/** Whether a transaction has locked a row: what it reads of the row from then on, nobody else can change. */
+export const holdsLock = (trx: Queries, table: LockedTable, id: string): boolean =>
+  locksOf.get(trx.getExecutor())?.has(`${table} ${id}`) === true;
 
 /** Ensures that nobody changes a row until the transaction ends. Others can do so at the same time, unlike with `lockRows`. */
 export async function shareRow(trx: Queries, table: LockedTable, id: string): Promise<void> {
@@ -78,5 +115,10 @@ const share = preparedQuery(
 // Rows that refer to the locked one can still be inserted by others.
 const lock = preparedQuery(
   (db, { id }: { table: LockedTable; id: string }, { table }) => rowsOf(db, table).where('id', '=', id).forNoKeyUpdate(),
+  ({ table }) => table,
+);
+
+const lockNow = preparedQuery(
+  (db, { id }: { table: LockedTable; id: string }, { table }) => rowsOf(db, table).where('id', '=', id).forNoKeyUpdate().skipLocked(),
   ({ table }) => table,
 );

@@ -95,6 +95,11 @@ export interface Claimant {
   lease: number;
   /** Whether there are jobs whose lease has ended. If it is not known, they are looked for. */
   hasAbandoned?: boolean;
+  /**
+   * Whether the transaction has claimed something before. It must not wait for the locks of others any more: one of them could be waiting
+   * for what it has claimed.
+   */
+  hasClaimed?: boolean;
 }
 
 /** Claims the job of a kind that is due first. Expired leases come before queued work, which could otherwise starve them. */

@@ -7,42 +7,64 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import { defaultPlan } from '../access/plan.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
-import { isShared, lockRows } from '../database/row-locks.ts';
+import { isShared, lockRowNow, lockRows } from '../database/row-locks.ts';
 import type { Database, JobRow } from '../database/schema.ts';
 import { type Claimant, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/jobs.ts';
 
 /**
  * Claims the run job that has been due for longest among the teams with a free slot. A job whose worker has stopped sending
  * heartbeats comes first; it still has its slot. Call it in a transaction, or two workers could both take the last free slot of a team.
+ * Returns `locked` if it would have to wait for another transaction, but must not.
  */
-export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | undefined> {
+export async function claimRunJob(db: Queries, kind: string, claimant: Claimant & { hasClaimed?: false }): Promise<ClaimedJob | undefined>;
+export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | 'locked' | undefined>;
+export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | 'locked' | undefined> {
   const abandonedJob = await takeAbandoned(db, kind, claimant);
   if (abandonedJob !== undefined) return abandonedJob;
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const next = await nextInLine(db, kind, claimant.now);
     if (next === undefined || !isShared(db)) return next && takeJob(db, next, claimant);
-    // Read again after the lock: another node may have taken the run, or the last free slot.
     const lane = next.lane as string;
     const isLocked = lockedLanes.get(db)?.has(lane) === true;
-    if (!isLocked) await lockLane(db, lane);
+    if (!isLocked && !(await lockLane(db, lane, claimant))) return 'locked';
+    // Read again after the lock: another node may have taken the run, or the last free slot.
     const confirmed = isLocked ? next : await inLaneOf.first(db, { kind, now: claimant.now, lane });
     // The run before its job, as whoever stops it does.
-    if (confirmed !== undefined) await lockRows(db, 'runs', [confirmed.subject_id]);
+    if (confirmed !== undefined && !(await lockRun(db, confirmed.subject_id, claimant))) return 'locked';
     const job = confirmed && (await takeJob(db, confirmed, claimant));
     if (job !== undefined) return job;
   }
   return undefined;
 }
 
-/** Prevents other nodes from claiming a run of the lane until the transaction ends. Not the row of the team, which new runs lock. */
-export async function lockLane(trx: Queries, lane: string): Promise<void> {
-  await laneLock.send(trx, { name: `lane ${lane}` });
+type Waiting = Pick<Claimant, 'hasClaimed'>;
+
+/**
+ * Prevents other nodes from claiming a run of the lane until the transaction ends. Not the row of the team, which new runs lock.
+ * Returns whether that is so: a transaction that has claimed something does not wait.
+ */
+export async function lockLane(trx: Queries, lane: string, { hasClaimed = false }: Waiting = {}): Promise<boolean> {
+  const name = `lane ${lane}`;
+  if (hasClaimed) {
+    if ((await tryLaneLock.only(trx, { name })).locked !== 1) return false;
+  } else await laneLock.send(trx, { name });
   lockedLanes.set(trx, (lockedLanes.get(trx) ?? new Set()).add(lane));
+  return true;
 }
 
 const laneLock = preparedQuery((db, { name }: { name: string }) =>
   db.selectNoFrom(sql`pg_advisory_xact_lock(hashtextextended(${name}, 0))`.as('locked')),
 );
+
+const tryLaneLock = preparedQuery((db, { name }: { name: string }) =>
+  db.selectNoFrom(sql<number>`pg_try_advisory_xact_lock(hashtextextended(${name}, 0))`.as('locked')),
+);
+
+async function lockRun(trx: Queries, id: string, { hasClaimed = false }: Waiting): Promise<boolean> {
+  if (hasClaimed) return lockRowNow(trx, 'runs', id);
+  await lockRows(trx, 'runs', [id]);
+  return true;
+}
 
 /** The lanes that a transaction has locked. */
 const lockedLanes = new WeakMap<Queries, Set<string>>();
@@ -75,16 +97,24 @@ const inLaneOf = preparedQuery((db, { lane, kind, now }: { kind: string; now: nu
 
 /** The first job of each lane with a free slot, of which the first is returned. */
 function lanes(db: Queries, { kind, now }: { kind: string; now: number }) {
-  const first = (where: ExpressionBuilder<Database, 'teams'>) =>
+  const waiting = (where: ExpressionBuilder<Database, 'teams'>) =>
     where
       .selectFrom('jobs as waiting')
-      .innerJoin('runs as owner', 'owner.id', 'waiting.subject_id')
-      .select('waiting.id')
       .where('waiting.kind', '=', kind)
       .whereRef('waiting.lane', '=', 'teams.id')
-      .where('waiting.status', '=', 'queued')
-      .where('waiting.due_at', '<=', now)
-      .orderBy('waiting.due_at')
+      .where('waiting.status', '=', 'queued');
+  // Its time is looked up first. Otherwise Postgres reads all waiting jobs, and their runs, to sort them by time and number.
+  const first = (where: ExpressionBuilder<Database, 'teams'>) =>
+    waiting(where)
+      .innerJoin('runs as owner', 'owner.id', 'waiting.subject_id')
+      .select('waiting.id')
+      .where('waiting.due_at', '=', (time) =>
+        waiting(time as unknown as ExpressionBuilder<Database, 'teams'>)
+          .select('waiting.due_at')
+          .where('waiting.due_at', '<=', now)
+          .orderBy('waiting.due_at')
+          .limit(1),
+      )
       .orderBy('owner.run_number')
       .limit(1);
   return db

@@ -10,22 +10,49 @@ import type { RunRow } from '../database/schema.ts';
 
 type RunGroup = Pick<RunRow, 'team_id' | 'agent_id' | 'source'> & { status: RunStatus };
 
-const add = preparedQuery((db, row: RunGroup & { runs: number }) =>
-  db
-    .insertInto('run_totals')
-    .values({ team_id: row.team_id, agent_id: row.agent_id, source: row.source, status: row.status, runs: row.runs })
-    .onConflict((conflict) =>
-      conflict.columns(['team_id', 'agent_id', 'status', 'source']).doUpdateSet((set) => ({ runs: set('run_totals.runs', '+', row.runs) })),
-    ),
+/** How many runs are added to a group, or with a negative number removed from it. */
+type GroupChange = RunGroup & { runs: number };
+
+const groupColumns = ['team_id', 'agent_id', 'source', 'status', 'runs'] as const;
+
+/** One statement, which locks the rows of the groups in this order. */
+async function add(trx: Queries, changes: readonly GroupChange[]): Promise<void> {
+  const values: Record<string, unknown> = {};
+  for (const [index, change] of changes.entries()) for (const column of groupColumns) values[`${column}${index}`] = change[column];
+  await addQuery.send(trx, values);
+}
+
+/** The values have the names of the columns, followed by the number of the group. */
+const addQuery = preparedQuery(
+  (db, parameters: Record<string, unknown>, values) =>
+    db
+      .insertInto('run_totals')
+      .values(
+        Array.from({ length: countOf(values) }, (_, index) =>
+          Object.fromEntries(groupColumns.map((column) => [column, parameters[`${column}${index}`]])),
+        ) as GroupChange[],
+      )
+      .onConflict((conflict) =>
+        conflict
+          .columns(['team_id', 'agent_id', 'status', 'source'])
+          .doUpdateSet((set) => ({ runs: set('run_totals.runs', '+', set.ref('excluded.runs')) })),
+      ),
+  (values) => String(countOf(values)),
 );
 
+const countOf = (values: object): number => Object.keys(values).length / groupColumns.length;
+
+/** How many groups one statement changes at most: each number of groups is a statement of its own. */
+const maxGroups = 8;
+
 /** How the totals change, by group, until the transaction ends: most transactions change them. */
-const atEndOfTransaction: EndWrite<Map<string, RunGroup & { runs: number }>> = {
+const atEndOfTransaction: EndWrite<Map<string, GroupChange>> = {
   order: endOrder.runTotals,
   begin: () => new Map(),
-  async write(trx, changes) {
-    const sorted = [...changes].sort(([first], [second]) => (first < second ? -1 : 1)).map(([, change]) => change);
-    for (const change of sorted) if (change.runs !== 0) await add.send(trx, change);
+  async write(trx, groups) {
+    const sorted = [...groups].sort(([first], [second]) => (first < second ? -1 : 1)).map(([, change]) => change);
+    const changes = sorted.filter(({ runs }) => runs !== 0);
+    for (let start = 0; start < changes.length; start += maxGroups) await add(trx, changes.slice(start, start + maxGroups));
   },
 };
 
@@ -38,33 +65,20 @@ function addAtEnd(trx: Queries, { team_id, agent_id, status, source }: RunGroup,
 /** Counts new runs, or with a negative number removed ones. Call it in the transaction of the change. */
 export async function addToTotals(trx: Queries, { team_id, agent_id, source, status }: RunGroup, runs: number): Promise<void> {
   if (waitsForEnd(trx)) addAtEnd(trx, { team_id, agent_id, source, status }, runs);
-  else await add.send(trx, { team_id, agent_id, source, status, runs });
+  else await add(trx, [{ team_id, agent_id, source, status, runs }]);
 }
 
 /** Counts a run whose status has changed. Call it in the transaction of the change. */
 export async function moveInTotals(trx: Queries, run: RunGroup, from: RunStatus): Promise<void> {
   if (from === run.status) return;
   const { team_id, agent_id, source, status } = run;
-  if (waitsForEnd(trx)) {
-    addAtEnd(trx, { team_id, agent_id, source, status: from }, -1);
-    addAtEnd(trx, run, 1);
-  } else await move.send(trx, { team_id, agent_id, source, status, from });
+  const changes = [
+    { team_id, agent_id, source, status: from, runs: -1 },
+    { team_id, agent_id, source, status, runs: 1 },
+  ];
+  if (waitsForEnd(trx)) for (const change of changes) addAtEnd(trx, change, change.runs);
+  else await add(trx, changes);
 }
-
-const move = preparedQuery((db, run: RunGroup & { from: RunStatus }) => {
-  const group = { team_id: run.team_id, agent_id: run.agent_id, source: run.source };
-  return db
-    .insertInto('run_totals')
-    .values([
-      { ...group, status: run.from, runs: -1 },
-      { ...group, status: run.status, runs: 1 },
-    ])
-    .onConflict((conflict) =>
-      conflict
-        .columns(['team_id', 'agent_id', 'status', 'source'])
-        .doUpdateSet((set) => ({ runs: set('run_totals.runs', '+', set.ref('excluded.runs')) })),
-    );
-});
 
 /** How many runs match all of the filters. */
 export async function sumTotals(

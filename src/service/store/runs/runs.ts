@@ -3,7 +3,7 @@ import type { Updateable } from 'kysely';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
-import { isShared, lockIfDeciding, lockRows } from '../database/row-locks.ts';
+import { holdsLock, isShared, lockIfDeciding, lockRows } from '../database/row-locks.ts';
 import type { RunRow, RunsTable } from '../database/schema.ts';
 import { asStored } from '../database/stored-values.ts';
 import { addToTotals, moveInTotals } from './run-totals.ts';
@@ -89,9 +89,9 @@ export async function changeRun(
   from: readonly RunStatus[],
   changes: Updateable<RunsTable>,
 ): Promise<RunRow | undefined> {
-  await lockIfDeciding(trx, 'runs', id);
+  // If there is only one, the update finds out whether the run has it, and locks the run.
+  if (from.length > 1) await lockIfDeciding(trx, 'runs', id);
   for (;;) {
-    // If there is only one, the update finds out whether the run has it.
     const before = from.length === 1 ? from[0] : (await statusOf.first(trx, { id }))?.status;
     if (before === undefined || !from.includes(before)) return undefined;
     const row = await changeQuery.first(trx, { ...changes, changedId: id, from: before });
@@ -108,12 +108,14 @@ export async function changeRun(
  * read.
  */
 export async function changeReadRun<Run extends RunRow>(trx: Queries, run: Run, changes: Partial<RunRow>): Promise<Run | undefined> {
-  if (isShared(trx)) {
+  const values = { ...changes, changedId: run.id, from: run.status };
+  // Nobody else can change a locked run, so the change has an effect.
+  if (holdsLock(trx, 'runs', run.id)) await updateQuery.send(trx, values);
+  else if (isShared(trx)) {
     // Others may have changed other columns since.
     const row = await changeRun(trx, run.id, [run.status], changes);
     return row && { ...run, ...row };
-  }
-  if ((await updateQuery.change(trx, { ...changes, changedId: run.id, from: run.status })) === 0) return undefined;
+  } else if ((await updateQuery.change(trx, values)) === 0) return undefined;
   // Letting the database return the row takes longer than the change.
   const row: Run = { ...run, ...asStored(changes) };
   await moveInTotals(trx, row, run.status);

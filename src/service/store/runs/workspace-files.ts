@@ -50,24 +50,35 @@ export async function holdWorkspace(
 ): Promise<ClaimedWorkspace | undefined> {
   await lockRows(trx, 'sandboxes', [sandboxId]);
   // After the lock, so that this sees what its previous owner committed.
-  if ((await otherUser.first(trx, { sandboxId, jobId, node, jobKind })) !== undefined) return undefined;
-  const { holder, version } = await stateOf.only(trx, { sandboxId });
+  const { holder, version, is_used } = await useOf.only(trx, { sandboxId, jobId, node, jobKind });
+  if (is_used) return undefined;
   if (holder !== node) await holdQuery.send(trx, { sandboxId, node });
   return { version, wasElsewhere: holder !== node };
 }
 
 type Use = { sandboxId: string; jobId: string; node: string; jobKind: string };
 
-const otherUser = preparedQuery((db, { sandboxId, jobId, node, jobKind }: Use) =>
+/** The state of a sandbox, and whether another node executes another run in it. */
+const useOf = preparedQuery((db, { sandboxId, jobId, node, jobKind }: Use) =>
   db
-    .selectFrom('runs')
-    .innerJoin('jobs', 'jobs.subject_id', 'runs.id')
-    .select('jobs.id')
-    .where('runs.sandbox_id', '=', sandboxId)
-    .where('jobs.kind', '=', jobKind)
-    .where('jobs.status', '=', 'running')
-    .where('jobs.id', '!=', jobId)
-    .where('jobs.owner', '!=', node),
+    .selectFrom('sandboxes')
+    .select(['holder', 'version'])
+    .select((select) =>
+      select
+        .exists(
+          select
+            .selectFrom('runs')
+            .innerJoin('jobs', 'jobs.subject_id', 'runs.id')
+            .select('jobs.id')
+            .whereRef('runs.sandbox_id', '=', 'sandboxes.id')
+            .where('jobs.kind', '=', jobKind)
+            .where('jobs.status', '=', 'running')
+            .where('jobs.id', '!=', jobId)
+            .where('jobs.owner', '!=', node),
+        )
+        .as('is_used'),
+    )
+    .where('sandboxes.id', '=', sandboxId),
 );
 
 const holdQuery = preparedQuery((db, { sandboxId, node }: { sandboxId: string; node: string }) =>

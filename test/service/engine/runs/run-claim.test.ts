@@ -90,8 +90,8 @@ it('a run that was being claimed when its process ended is starting, too', async
   await store.updateTable('runs').set({ status: 'pending' }).execute();
   await rm(folder, { recursive: true });
   await reclaimJobs(store, clock.now());
-  const job = await claim();
-  expect([job?.wasInterrupted, (await run()).status]).toEqual([true, 'starting']);
+  const job = (await claim()) as ClaimedJob;
+  expect([job.wasInterrupted, (await run()).status]).toEqual([true, 'starting']);
 });
 
 it.each(['running', 'waiting', 'completed', 'interrupted'] as const)('a run that is %s stays so', async (status) => {

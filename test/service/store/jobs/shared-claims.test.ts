@@ -5,23 +5,18 @@ import { defaultPlan } from '../../../../src/service/store/access/plan.ts';
 import { savePlan } from '../../../../src/service/store/access/plans.ts';
 import { insertTeam } from '../../../../src/service/store/access/teams.ts';
 import type { Queries, Store } from '../../../../src/service/store/database/database.ts';
-import type { JobRow } from '../../../../src/service/store/database/schema.ts';
+import { lockRows } from '../../../../src/service/store/database/row-locks.ts';
+import type { JobRow, RunRow } from '../../../../src/service/store/database/schema.ts';
 import { claimJob, enqueueJob, takeJob } from '../../../../src/service/store/jobs/jobs.ts';
 import { claimRunJob, lockLane } from '../../../../src/service/store/runs/run-queue.ts';
 import { needsPostgres } from '../../../support/postgres.ts';
 import { describeNeeding } from '../../../support/requirements.ts';
-import { openNodes } from '../../helpers/postgres.ts';
+import { isLockWaitedFor, openNodes } from '../../helpers/postgres.ts';
 import { insertRuns } from '../../helpers/rows.ts';
 
 const claimant = (owner: string, now: number) => ({ owner, now, lease: 1_000 });
 const jobOf = (db: Queries, subjectId: string): Promise<JobRow> =>
   db.selectFrom('jobs').selectAll().where('subject_id', '=', subjectId).executeTakeFirstOrThrow();
-
-/** Whether a statement of the database is waiting for a lock. */
-async function isLockWaitedFor(store: Store): Promise<boolean> {
-  const { rows } = await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(store);
-  return rows.length > 0;
-}
 
 /** Two nodes, and a team that may have this many runs executed; its first run is due at 60, the second one at 40. */
 async function team(maxConcurrentRuns: number) {
@@ -74,5 +69,65 @@ describeNeeding(needsPostgres, 'while another node claims', () => {
     const { a, claimedMeanwhile } = await team(2);
     expect(await claimedMeanwhile()).toBe('t 1');
     expect([(await jobOf(a, 't 0')).owner, (await jobOf(a, 't 1')).owner]).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    ['the lane', (trx: Queries) => lockLane(trx, 't')],
+    ['the run', (trx: Queries) => lockRows(trx, 'runs', ['t 1'])],
+  ])('has locked %s, a transaction that has claimed something does not wait', async (_, lock) => {
+    const { a, b } = await team(2);
+    await a.transaction().execute(async (trx) => {
+      await lock(trx);
+      // The lock is sent with the next statement.
+      await jobOf(trx, 't 1');
+      const further = { ...claimant('b', 70), hasClaimed: true };
+      expect(await b.transaction().execute((other) => claimRunJob(other, 'run', further))).toBe('locked');
+    });
+    const further = { ...claimant('b', 70), hasClaimed: true };
+    expect(await b.transaction().execute((other) => claimRunJob(other, 'run', further))).toMatchObject({ subject_id: 't 1' });
+  });
+});
+
+/** How many runs and jobs the session has read. */
+async function rowsRead(trx: Queries): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) as count
+    from pg_stat_xact_user_tables where relname in ('runs', 'jobs')`.execute(trx);
+  return Number(rows[0]?.count);
+}
+
+describeNeeding(needsPostgres, 'a claim', () => {
+  it('reads the runs of one moment, however many wait', async () => {
+    const { a } = await team(2);
+    const [run] = await a.selectFrom('runs').selectAll().where('id', '=', 't 0').execute();
+    const job = await jobOf(a, 't 0');
+    // In smaller tables, Postgres prefers to read everything.
+    for (let start = 10; start < 3_000; start += 500) {
+      const numbers = Array.from({ length: 500 }, (_, index) => start + index);
+      await a
+        .insertInto('runs')
+        .values(numbers.map((number) => ({ ...(run as RunRow), id: `t ${number}`, run_number: number })))
+        .execute();
+      await a
+        .insertInto('jobs')
+        .values(
+          numbers.map((number) => ({
+            ...job,
+            id: `job ${number}`,
+            subject_id: `t ${number}`,
+            due_at: 100 + number,
+            status: 'done' as const,
+          })),
+        )
+        .execute();
+    }
+    // As usual, Postgres believes that hardly any run waits.
+    await a.updateTable('jobs').set({ status: 'done' }).execute();
+    await sql`analyze`.execute(a);
+    await a.updateTable('jobs').set({ status: 'queued' }).execute();
+    await a.transaction().execute(async (trx) => {
+      const before = await rowsRead(trx);
+      expect(await claimRunJob(trx, 'run', claimant('a', 10_000))).toMatchObject({ subject_id: 't 1' });
+      expect((await rowsRead(trx)) - before).toBeLessThan(20);
+    });
   });
 });

@@ -18,8 +18,9 @@ import {
 } from 'kysely';
 import { systemClock } from '../../../../base/clock.ts';
 import { writeAtEnd } from '../at-end.ts';
-import type { Changes } from '../changes.ts';
+import { Changes } from '../changes.ts';
 import type { Database } from '../schema.ts';
+import { changedTable, kindOf } from './kinds.ts';
 
 /** A transaction in progress, or a part of a unit of work. It ends once. */
 export interface OpenPart {
@@ -53,12 +54,15 @@ export interface Connected {
 class DirectExecutor extends DefaultQueryExecutor {
   /** For cached queries. */
   readonly changes: Changes | undefined;
+  /** The changes of this transaction alone, for what it has learned. Undefined if `changes` counts them. */
+  readonly ownChanges: Changes | undefined;
   /** Executes a query, without a promise where the database needs none: for prepared queries, for which each promise counts. */
   readonly run: OpenPart['run'];
 
-  constructor({ changes, compiler, adapter, driver }: Connected, run: OpenPart['run']) {
+  constructor({ changes, compiler, adapter, driver }: Connected, run: OpenPart['run'], ownChanges?: Changes) {
     super(compiler, adapter, new DefaultConnectionProvider(driver));
     this.changes = changes;
+    this.ownChanges = ownChanges;
     this.run = run;
   }
 
@@ -120,11 +124,13 @@ class DirectTransactions extends TransactionBuilder<Database> {
   async #attempt<Result>(work: (trx: Transaction<Database>) => Promise<Result>): Promise<Result> {
     const part = await this.#access.begin();
     let hasEnded = false;
+    const ownChanges = this.#connected.changes === undefined ? new Changes() : undefined;
     const run: OpenPart['run'] = (query) => {
       if (hasEnded) throw new Error('This transaction has ended.');
+      if (ownChanges !== undefined && kindOf(query.query) !== 'read') ownChanges.count(changedTable(query.query));
       return part.run(query);
     };
-    const executor = new DirectExecutor(this.#connected, run);
+    const executor = new DirectExecutor(this.#connected, run, ownChanges);
     let result: Result;
     try {
       const trx = new Transaction<Database>({ ...this.#props, executor });
