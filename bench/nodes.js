@@ -92,6 +92,8 @@ async function measureRuns(targets, postgres, { rounds, milliseconds }) {
       const rate = trialRuns.second / (await work(trialRuns.second));
       cases.push({ target, steps, work, count: Math.max(20, Math.round(rate * milliseconds)), rates: [], cpu: [], databaseCpu: [] });
     }
+  // Otherwise the plans of the first minute would be measured, which are those for empty tables.
+  await postgres.analyze();
   for (let round = 0; round < rounds; round += 1)
     for (const each of round % 2 === 0 ? cases : [...cases].reverse()) {
       const [cpu, databaseCpu] = [each.target.cpu(), postgres.cpu()];

@@ -26,8 +26,9 @@ function programsFolder() {
 
 /**
  * Starts a server in a new folder, in the one specified.
- * @returns `version`; `urlOf(name)`, the URL of a database; `create(name)`, which creates one and returns its URL; `cpu()`, the
- * milliseconds of CPU time of all processes of the server; and `stop()`
+ * @returns `version`; `urlOf(name)`, the URL of a database; `create(name)`, which creates one and returns its URL; `analyze()`, which
+ * collects statistics of all tables, as autovacuum does after about a minute; `cpu()`, the milliseconds of CPU time of all processes of
+ * the server; and `stop()`
  */
 export async function startPostgres(folder, settings = {}) {
   const programs = programsFolder();
@@ -62,6 +63,7 @@ export async function startPostgres(folder, settings = {}) {
       await execute('createdb', ['-h', data, '-U', 'bench', '-T', 'template0', '-E', 'UTF8', name]);
       return urlOf(name);
     },
+    analyze: () => execute('vacuumdb', ['-h', data, '-U', 'bench', '--all', '--analyze-only', '-q']),
     cpu: () => serverCpu(pid),
     stop: () => execute('pg_ctl', ['stop', '-D', cluster, '-m', 'fast', '-s']),
   };
