@@ -17,7 +17,7 @@ import { reportOf } from './reports.js';
 
 const resultsFile = fileURLToPath(new URL('./results.json', import.meta.url));
 
-/** The arguments of each benchmark. The rounds are few, so that all of them together take about a quarter of an hour. */
+/** The arguments of each benchmark. The rounds are few, so that all of them together take less than half an hour. */
 const benchmarks = {
   'start-up': ['start-up.js', '--rounds', '20'],
   listing: ['listing.js'],
@@ -26,6 +26,7 @@ const benchmarks = {
   watching: ['watching.js'],
   turns: ['agents.js', '--only', 'turn', '--rounds', '3'],
   search: ['search.js'],
+  'many-runs': ['many-runs.js'],
   nodes: ['nodes.js'],
   'watching-many': ['watching-many.js', '--seconds', '8'],
 };

@@ -55,6 +55,16 @@ a request for one run takes ${format(alone_ms)}; while two others search and cou
 at most ${format(maximum_ms)}: goal ${verdict(maximum_ms <= goal, `${goal} ms`)}`;
 }
 
+function manyRunsReport({ few_runs, runs, sqlite, postgres }) {
+  const format = (milliseconds) => `${milliseconds.toFixed(1)} ms`;
+  const databaseTable = (database, results) =>
+    table([
+      [database, `${few_runs} runs`, `${runs} runs`, 'ratio', 'goal'],
+      ...results.map(({ name, few_ms, many_ms, ratio, goal }) => [name, format(few_ms), format(many_ms), ...ratioCells(ratio, goal)]),
+    ]);
+  return [databaseTable('SQLite', sqlite), databaseTable('Postgres', postgres)].join('\n\n');
+}
+
 function watchingReport({ results }) {
   const rows = Object.entries(results).map(([way, { p50_ms, p90_ms, max_ms, goal }]) => [
     way,
@@ -133,6 +143,7 @@ const reports = {
   transfers: transfersReport,
   service: serviceReport,
   search: searchReport,
+  'many-runs': manyRunsReport,
   nodes: nodesReport,
   watching: watchingReport,
   'watching-many': watchingManyReport,

@@ -86,10 +86,10 @@ export function caller({ url, token }) {
   };
 }
 
-/** A run that has ended. */
-async function oneRun(call, team) {
-  const agentId = await newAgent(call, team);
-  const { run } = await call('POST', `/v2/teams/${team}/runs`, { agent_id: agentId, message: 'Invoices of today' });
+/** A run that has ended, by default of a new agent. */
+export async function oneRun(call, team, agentId) {
+  const agent_id = agentId ?? (await newAgent(call, team));
+  const { run } = await call('POST', `/v2/teams/${team}/runs`, { agent_id, message: 'Invoices of today' });
   return untilEnded(call, run.id);
 }
 
