@@ -107,12 +107,42 @@ function urlOf(server: string, name: string): string {
 
 /** Starts the server, unless a test of any process has started it. */
 async function serverUrl(folder: string): Promise<string> {
-  const file = path.join(folder, 'url');
   const isFirst = await mkdir(path.join(folder, 'starting')).then(
     () => true,
     () => false,
   );
-  if (!isFirst) return eventually('Postgres has started', () => readFile(file, 'utf8').catch(() => undefined), 60_000);
+  if (!isFirst) return startedUrl(folder);
+  try {
+    const url = await startWithTemplate(folder);
+    await writeWhole(path.join(folder, 'url'), url);
+    return url;
+  } catch (error) {
+    await writeWhole(path.join(folder, 'failure'), String(error));
+    throw error;
+  }
+}
+
+/** The URL of the server, once another process has started it. */
+async function startedUrl(folder: string): Promise<string> {
+  return eventually(
+    'Postgres has started',
+    async () => {
+      const failure = await readFile(path.join(folder, 'failure'), 'utf8').catch(() => undefined);
+      if (failure !== undefined) throw new Error(`The server for tests was not started: ${failure}`);
+      return readFile(path.join(folder, 'url'), 'utf8').catch(() => undefined);
+    },
+    60_000,
+  );
+}
+
+/** Writes a file that others never see in part. */
+async function writeWhole(file: string, content: string): Promise<void> {
+  await writeFile(`${file}.new`, content);
+  await rename(`${file}.new`, file);
+}
+
+/** Starts the server, with a database that has all tables, from which others are copied. */
+async function startWithTemplate(folder: string): Promise<string> {
   const url = process.env.AOPS_TEST_DATABASE_URL ?? (await start(folder));
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -120,8 +150,6 @@ async function serverUrl(folder: string): Promise<string> {
   await client.query(`create database "${template}" template template0`);
   await client.end();
   await (await openPostgres({ url: urlOf(url, template), instanceId: 'template', maxConnections: 1 })).destroy();
-  await writeFile(`${file}.new`, url);
-  await rename(`${file}.new`, file);
   return url;
 }
 

@@ -7,6 +7,7 @@ import { readFacts, readPlatformFacts } from '../../evaluation/facts.ts';
 import { beginEvaluation, putEvaluation, reopenEvaluation, saveEvaluation } from '../../store/agents/evaluations.ts';
 import { hasRubrics, listRubrics } from '../../store/agents/rubrics.ts';
 import type { Queries } from '../../store/database/database.ts';
+import { lockRows } from '../../store/database/row-locks.ts';
 import type { JobRow, RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
@@ -51,6 +52,7 @@ async function evaluateRun(engine: HasStore & HasClock & HasWorkspaces, job: Job
   const rubrics = (await Promise.all(scopes)).flat();
   const evaluation = await evaluate(rubrics, await readFacts(store, run, () => workspaces.files(run.sandbox_id)));
   await store.transaction().execute(async (trx) => {
+    await lockRows(trx, 'runs', [run.id]);
     // The job was revoked if the run has continued in the meantime.
     if (!(await holdsJob(trx, job))) return;
     await saveEvaluation(trx, run.id, { ...columnsOf(evaluation), updated_at: isoTime(clock.now()) });

@@ -1,11 +1,14 @@
 /** Filters of runs, as conditions of a query of `runs`. */
-import { type ExpressionBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { escapeLike, idsWith } from '../database/like.ts';
+import { namesOf } from '../database/prepared.ts';
 import { isShared } from '../database/row-locks.ts';
 import type { Database } from '../database/schema.ts';
 import { type Matches, matchingRows } from './run-search.ts';
+
+const severities = ['critical', 'medium', 'low'] as const;
 
 export interface RunFilter {
   teamId: string;
@@ -21,7 +24,7 @@ export interface RunFilter {
   /** Whether a rubric was not met; a run that has not been evaluated yet has no issues. */
   hasIssues?: boolean;
   /** Runs with an issue of this severity. */
-  issueSeverity?: 'critical' | 'medium' | 'low';
+  issueSeverity?: (typeof severities)[number];
   /** The run with this number. */
   number?: number;
   /** Words in the title or the agent's name, or the beginning of an ID. */
@@ -33,7 +36,7 @@ export interface Values extends Partial<Matches> {
   teamId: string;
   agentId: string | undefined;
   /** One query for each status. */
-  [status: `status${number}`]: RunStatus;
+  [status: `status${number}`]: RunStatus | undefined;
   since: string | undefined;
   until: string | undefined;
   source: string | undefined;
@@ -49,28 +52,23 @@ export interface Values extends Partial<Matches> {
   ids: string | undefined;
   /** Whether no agent that has runs has a name that matches. */
   withoutAgents?: true | undefined;
-  /** Whether to look up the issues of each run instead of the runs of all issues: for slices, which contain few runs. */
-  runByRun?: true | undefined;
-  /** Whether to begin with the issues, if they are few, and look up the run of each. */
+  /** Whether to read the runs with issues in the order of the list, and check the other filters for each of them. */
   byIssue?: true | undefined;
 }
 
-/** Whether the query begins with a set that is smaller than any that an index of `runs` determines. */
-const beginsElsewhere = ({ byIssue, phrase }: Values): boolean => byIssue === true || phrase !== undefined;
+const allIssues = { withIssues: undefined, critical: undefined, medium: undefined, low: undefined } as const;
 
 /** The filters for which an index returns runs in the order of the list. */
 export const indexedOnly = (values: Values): Values => ({
   ...values,
-  source: values.agentId === undefined ? values.source : undefined,
+  ...(values.agentId === undefined ? {} : { source: undefined }),
+  ...(values.byIssue ? { status0: undefined, source: undefined } : allIssues),
+  // The index of the runs of an agent with issues contains those of every severity.
+  ...(values.byIssue && values.agentId !== undefined ? { ...allIssues, withIssues: true } : {}),
   caseQueueId: undefined,
-  withIssues: undefined,
   withoutIssues: undefined,
-  critical: undefined,
-  medium: undefined,
-  low: undefined,
   contains: undefined,
   ids: undefined,
-  runByRun: undefined,
   phrase: undefined,
 });
 
@@ -95,7 +93,8 @@ export function valuesOf({
 }: RunFilter): Values {
   return {
     ...{ teamId, agentId, since, until, source, caseQueueId, number },
-    withIssues: hasIssues === true ? true : undefined,
+    // There is an index for each severity, but not of the runs of an agent.
+    withIssues: (issueSeverity === undefined ? hasIssues : agentId !== undefined) === true ? true : undefined,
     withoutIssues: hasIssues === false ? true : undefined,
     critical: issueSeverity === 'critical' ? true : undefined,
     medium: issueSeverity === 'medium' ? true : undefined,
@@ -114,9 +113,7 @@ export const dependsOnValues = (values: Values): boolean =>
 
 export function filteredRuns(db: Queries, parameters: Values, values: Values) {
   const { teamId } = parameters;
-  // The plus prevents SQLite from using an index of the column: it does not know how few issues or matches there are.
-  const column = <Name extends keyof Database['runs'] & string>(name: Name) =>
-    sql<Database['runs'][Name]>`${sql.raw(beginsElsewhere(values) ? '+' : '')}${sql.ref(`runs.${name}`)}`;
+  const column = columnsFor(db, values);
   let query = db.selectFrom('runs');
   if (values.agentId === undefined) query = query.where(column('team_id'), '=', teamId);
   else {
@@ -126,7 +123,7 @@ export function filteredRuns(db: Queries, parameters: Values, values: Values) {
       from.selectFrom('agents').select('id').where('id', '=', agentId).where('team_id', '=', teamId),
     );
   }
-  const statuses = Object.keys(values).filter((name) => name.startsWith('status')) as `status${number}`[];
+  const statuses = namesOf(values).filter((name) => name.startsWith('status')) as `status${number}`[];
   if (statuses.length === 1) query = query.where(column('status'), '=', parameters.status0 as RunStatus);
   else if (statuses.length > 1)
     query = query.where(
@@ -149,9 +146,24 @@ export function filteredRuns(db: Queries, parameters: Values, values: Values) {
         ),
       );
   }
-  query = query.where((where) => where.and(issueConditions(where, values)));
+  // Each index contains the runs for which one of these is true.
+  if (values.withIssues) query = query.where(column('issues'), '>', sql.lit(0));
+  for (const severity of severities) if (values[severity]) query = query.where(column(`${severity}_issues`), '>', sql.lit(0));
+  if (values.withoutIssues) query = query.where('issues', '=', sql.lit(0));
   if (values.phrase !== undefined) query = query.where(matchingRows(parameters, values));
   return values.contains === undefined ? query : query.where((where) => containsText(db, where, parameters, values));
+}
+
+/** Columns of runs for conditions. */
+function columnsFor(db: Queries, { byIssue, phrase }: Values) {
+  // SQLite does not know how few matches there are, or how few issues. A plus prevents it from using an index of the column.
+  const mayUseIndex = (name: string) => {
+    if (isShared(db)) return true;
+    if (phrase !== undefined) return false;
+    return name.endsWith('issues') ? byIssue === true : byIssue !== true || !['status', 'source'].includes(name);
+  };
+  return <Name extends keyof Database['runs'] & string>(name: Name) =>
+    sql<Selectable<Database['runs']>[Name]>`${sql.raw(mayUseIndex(name) ? '' : '+')}${sql.ref(`runs.${name}`)}`;
 }
 
 const containsText = (db: Queries, where: ExpressionBuilder<Database, 'runs'>, { contains, ids }: Values, values: Values) =>
@@ -166,16 +178,3 @@ const ofNamedAgents = (where: ExpressionBuilder<Database, 'runs'>, contains: str
   where('runs.agent_id', 'in', (from) =>
     from.selectFrom('agents').select('id').where(sql<boolean>`agents.name_folded like ${contains} escape '\\'`),
   );
-
-/** The conditions on issues. Runs with issues have a separate index, because they are fewer. */
-function issueConditions(where: ExpressionBuilder<Database, 'runs'>, values: Values) {
-  const issues = where.selectFrom('evaluations').select('evaluations.run_id').where('evaluations.issues', '>', 0);
-  const severities = (['critical', 'medium', 'low'] as const).filter((severity) => values[severity]);
-  const sets = [...(values.withIssues ? [issues] : []), ...severities.map((severity) => issues.where(`evaluations.${severity}`, '>', 0))];
-  // A range of one ID, because for an equal ID SQLite prefers the index of all evaluations, and then reads the row of each run from the disk.
-  const isIn = (set: typeof issues) =>
-    values.runByRun
-      ? where.exists(set.whereRef('evaluations.run_id', '>=', 'runs.id').whereRef('evaluations.run_id', '<=', 'runs.id'))
-      : where('runs.id', 'in', set);
-  return [...sets.map(isIn), ...(values.withoutIssues ? [where.not(isIn(issues))] : [])];
-}

@@ -26,7 +26,7 @@ import {
   type Values,
   valuesOf,
 } from './run-filter.ts';
-import { countRunsOfNamedAgents, phraseOf, rowAfter } from './run-search.ts';
+import { countRunsOfNamedAgents, phraseOf, phraseOfAny, rowAfter } from './run-search.ts';
 import { sumTotals } from './run-totals.ts';
 
 export interface RunPage {
@@ -97,11 +97,8 @@ async function searchValues(db: Queries, filter: RunFilter): Promise<Values> {
 
 /** The list of runs with one status, or with any. */
 async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
-  const values = await searchValues(db, filter);
-  const strategy = await searchStrategy(db, filter);
-  if (strategy === 'slices') return searchRuns(db, { ...values, runByRun: true }, page);
-  if (strategy === 'matches') return listQuery.all(db, { ...byMatch(values, filter), ...wholeList, ...page });
-  if (strategy === 'issues') return listQuery.all(db, { ...values, ...wholeList, ...page, byIssue: true });
+  const { strategy, values } = await planSearch(db, filter);
+  if (strategy === 'slices') return searchRuns(db, values, page);
   let { offset } = page;
   let last: Place | undefined;
   if (isIndexed(filter)) {
@@ -147,40 +144,43 @@ function inTimes(values: Values, slice: Slice, order: RunPage['order']): Values 
   return { ...values, ...slice, since: hasStart ? undefined : values.since, until: hasEnd ? undefined : values.until };
 }
 
-/** The values of a query that begins with the candidates of a search. */
-const byMatch = (values: Values, { search = '' }: RunFilter): Values => ({
-  ...values,
-  phrase: phraseOf(foldedSearch(search)),
-  withAgents: true,
-  runByRun: true,
-});
+interface SearchPlan {
+  /** Whether one query reads all the rows, or several do so in slices. */
+  strategy: 'at once' | 'slices';
+  values: Values;
+}
 
 /**
- * How to find runs without an index of their order: by their issues or by the matches of a search if these are few, in slices if the
- * runs are many, otherwise with one query.
+ * How to find runs: with an index that has them in the order of the list, by the matches of a search if these are few, or by reading all
+ * that match those filters for which there is an index, in slices if they are many.
  */
-async function searchStrategy(db: Queries, filter: RunFilter): Promise<'issues' | 'matches' | 'slices' | 'at once'> {
+async function planSearch(db: Queries, filter: RunFilter): Promise<SearchPlan> {
+  const values = await searchValues(db, filter);
+  if (filter.number !== undefined) return { strategy: 'at once', values };
+  const ordered: Values = { ...values, byIssue: filter.hasIssues === true || filter.issueSeverity !== undefined ? true : undefined };
   // Queries of a database server do not delay this process, and the server chooses how to find the rows.
-  if (isIndexed(filter) || filter.number !== undefined || isShared(db)) return 'at once';
+  if (isShared(db) || isIndexed(filter)) return { strategy: 'at once', values: ordered };
   // No index contains the runs of an agent by source.
   const indexedFilter = filter.agentId === undefined ? filter : { ...filter, source: undefined };
-  if ((await sumTotals(db, indexedFilter)) <= searchSlice) return 'at once';
-  if (await hasFewMatches(db, filter)) return 'matches';
-  const { hasIssues, issueSeverity } = filter;
-  if (hasIssues !== true && issueSeverity === undefined) return 'slices';
-  return (await placeInIssues.first(db, { offset: searchSlice })) === undefined ? 'issues' : 'slices';
+  if ((await sumTotals(db, indexedFilter)) <= searchSlice) return { strategy: 'at once', values };
+  const phrase = filter.search === undefined ? undefined : await phraseOfFew(db, filter.teamId, filter.search);
+  if (phrase !== undefined) return { strategy: 'at once', values: { ...values, phrase, withAgents: true } };
+  return { strategy: 'slices', values: ordered };
 }
 
-/** Whether the index of a search has so few candidates that one query may read them all. */
-async function hasFewMatches(db: Queries, { teamId, search }: RunFilter): Promise<boolean> {
-  const phrase = search === undefined ? undefined : phraseOf(foldedSearch(search));
-  if (phrase === undefined || (await rowAfter(db, phrase, searchSlice)) !== undefined) return false;
-  return (await countRunsOfNamedAgents(db, { teamId, contains: patternOf(search as string) })) <= searchSlice;
+/** The phrase of a search for which the index has so few candidates that one query may read them all; undefined if there are more. */
+async function phraseOfFew(db: Queries, teamId: string, search: string): Promise<string | undefined> {
+  const phrase = await phraseOfAny(db, foldedSearch(search));
+  if (phrase === undefined || (await rowAfter(db, phrase, searchSlice)) !== undefined) return undefined;
+  return (await countRunsOfNamedAgents(db, { teamId, contains: patternOf(search) })) <= searchSlice ? phrase : undefined;
 }
 
-/** Whether an index contains the runs of the filter in the order of the list. */
-const isIndexed = ({ search, caseQueueId, hasIssues, issueSeverity, agentId, source }: RunFilter): boolean =>
-  [search, caseQueueId, hasIssues, issueSeverity, agentId && source].every((value) => value === undefined);
+/** Whether an index contains the runs of the filter in the order of the list, and no others. */
+function isIndexed({ search, caseQueueId, hasIssues, issueSeverity, agentId, source, statuses }: RunFilter): boolean {
+  if (search !== undefined || caseQueueId !== undefined || hasIssues === false) return false;
+  if (hasIssues === undefined && issueSeverity === undefined) return agentId === undefined || source === undefined;
+  return source === undefined && statuses === undefined && (agentId === undefined || issueSeverity === undefined);
+}
 
 /** How many runs match. The result can be off by runs that change while they are counted. */
 export async function countRuns(db: Queries, filter: RunFilter): Promise<number> {
@@ -199,18 +199,14 @@ export async function countRuns(db: Queries, filter: RunFilter): Promise<number>
     const allCount = await countRuns(db, { ...filter, hasIssues: undefined });
     return Math.max(0, allCount - (await countRuns(db, { ...filter, hasIssues: true })));
   }
-  const values = await searchValues(db, filter);
-  const strategy = await searchStrategy(db, filter);
-  if (strategy === 'slices') return countSearched(db, filter);
-  if (strategy === 'matches') return Number((await count.only(db, { ...byMatch(values, filter), ...wholeList, order: 'desc' })).total);
+  const { strategy, values } = await planSearch(db, filter);
+  if (strategy === 'slices') return countSearched(db, filter, values);
   if (isIndexed(filter) && number === undefined) return countOf(db, values, skippedSlice);
-  const byIssue = strategy === 'issues' ? true : undefined;
-  return Number((await count.only(db, { ...values, ...wholeList, order: 'desc', byIssue })).total);
+  return Number((await count.only(db, { ...values, ...wholeList, order: 'desc' })).total);
 }
 
 /** Counts the runs of a search that has many candidates: these are read in parts if the index finds all of them. */
-async function countSearched(db: Queries, filter: RunFilter): Promise<number> {
-  const values = { ...valuesOf(filter), runByRun: true } as const;
+async function countSearched(db: Queries, filter: RunFilter, values: Values): Promise<number> {
   const phrase = filter.search === undefined ? undefined : phraseOf(foldedSearch(filter.search));
   const { teamId } = filter;
   if (phrase === undefined || (await countRunsOfNamedAgents(db, { teamId, contains: values.contains as string })) > 0)
@@ -235,11 +231,6 @@ async function countOf(db: Queries, values: Values, size: number): Promise<numbe
   }
   return total;
 }
-
-/** The issue after this many others, in no particular order. */
-const placeInIssues = preparedQuery((db, parameters: { offset: number }) =>
-  db.selectFrom('evaluations').select('run_id').where('issues', '>', 0).limit(1).offset(parameters.offset),
-);
 
 /** What the list is sorted by. */
 const inOrder = ['runs.created_at', 'runs.run_number'] as const;

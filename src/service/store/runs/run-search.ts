@@ -22,9 +22,53 @@ export interface Matches {
 /** How many characters a text must have to be found in the index. */
 const minCharacters = 3;
 
-/** The phrase for a folded text; undefined if the index cannot find it. */
-export const phraseOf = (text: string): string | undefined =>
-  [...text].length < minCharacters || /[\0\n]/.test(text) ? undefined : `"${text.replaceAll('"', '""')}"`;
+/** Whether a text is too short to be found as a phrase. */
+const isShort = (text: string): boolean => [...text].length < minCharacters;
+
+/** The phrase for a folded text; undefined if the index does not contain the text as a phrase. */
+export const phraseOf = (text: string): string | undefined => (isShort(text) || unsearchable.test(text) ? undefined : quoted(text));
+
+const unsearchable = /[\0\n]/;
+const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
+/** How many sequences a search is for at most. */
+const maxSequences = 64;
+
+/**
+ * The same for a text of any length: a short one is found by all sequences that begin with it. Every character of a title begins one,
+ * because the ID follows. Undefined as well if there are too many.
+ */
+export async function phraseOfAny(db: Queries, text: string): Promise<string | undefined> {
+  if (!isShort(text) || unsearchable.test(text)) return phraseOf(text);
+  const sequences = await sequencesFrom.all(db, { first: text, last: `${text}\u{10ffff}`, limit: maxSequences + 1 });
+  const terms = sequences.map(({ term }) => term);
+  if (terms.length > maxSequences || terms.some((term) => term.includes('\0'))) return undefined;
+  // An empty phrase matches nothing.
+  return terms.length === 0 ? quoted('') : terms.map(quoted).join(' OR ');
+}
+
+/** The sequences in the index from one text to another. Each is looked up, because reading from one to the next reads all that contain it. */
+const sequencesFrom = preparedQuery((db, { first, last, limit }: { first: string; last: string; limit: number }) =>
+  db
+    .withRecursive('found(term)', (from) =>
+      from
+        .selectNoFrom(sql<string | null>`(select term from run_search_terms where term >= ${first} and term <= ${last} limit 1)`.as('term'))
+        .unionAll((next) =>
+          next
+            .selectFrom('found')
+            .select(
+              sql<string | null>`(select later.term from run_search_terms as later
+              where later.term >= found.term || char(1) and later.term <= ${last} limit 1)`.as('term'),
+            )
+            .where('found.term', 'is not', null),
+        ),
+    )
+    .selectFrom('found')
+    .select('term')
+    .where('term', 'is not', null)
+    .limit(limit)
+    .$narrowType<{ term: string }>(),
+);
 
 /** The condition that a run is a candidate. `values` determines which of the parameters exist. */
 export function matchingRows(parameters: Partial<Matches>, values: Partial<Matches>): RawBuilder<SqlBool> {

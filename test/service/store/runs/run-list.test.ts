@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { Kysely, sql } from 'kysely';
 import Libsql from 'libsql';
 import { expect, it } from 'vitest';
+import { putEvaluation } from '../../../../src/service/store/agents/evaluations.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
-import { searchSlice } from '../../../../src/service/store/database/slices.ts';
 import { LibsqlDialect } from '../../../../src/service/store/database/sqlite/dialect.ts';
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import type { RunFilter } from '../../../../src/service/store/runs/run-filter.ts';
@@ -42,6 +42,11 @@ it.each<[Partial<RunFilter>, string]>([
   [{ agentId: 'a' }, 'COVERING INDEX runs_by_agent (agent_id=?)'],
   [{ agentId: 'a', since: '2026' }, 'COVERING INDEX runs_by_agent (agent_id=? AND created_at>?)'],
   [{ agentId: 'a', statuses: ['failed'] }, 'INDEX runs_by_agent_status (agent_id=? AND status=?)'],
+  [{ hasIssues: true }, 'COVERING INDEX runs_with_issues (team_id=?)'],
+  [{ hasIssues: true, since: '2026' }, 'COVERING INDEX runs_with_issues (team_id=? AND created_at>?)'],
+  [{ hasIssues: true, agentId: 'a' }, 'COVERING INDEX runs_with_issues_by_agent (agent_id=?)'],
+  [{ hasIssues: true, issueSeverity: 'low' }, 'COVERING INDEX runs_with_low_issues (team_id=?)'],
+  [{ issueSeverity: 'critical', until: '2026' }, 'COVERING INDEX runs_with_critical_issues (team_id=? AND created_at<?)'],
 ])('the list filtered by %o finds its page in an index, in order', async (filter, index) => {
   const { db, plans } = await openWatched();
   await listRunRows(db, { teamId: 't', ...filter }, page);
@@ -56,18 +61,25 @@ it.each<[Partial<RunFilter>, string]>([
   }
 });
 
-it('a few runs with issues among many others are found by their issues', async () => {
+it.each<[Partial<RunFilter>, string]>([
+  [{ hasIssues: true, statuses: ['failed'] }, 'runs_with_issues (team_id=?'],
+  [{ issueSeverity: 'medium', source: 'api' }, 'runs_with_medium_issues (team_id=?'],
+  [{ issueSeverity: 'low', agentId: 'a', statuses: ['failed'], source: 'api' }, 'runs_with_issues_by_agent (agent_id=?'],
+])('among many runs, those with issues are found by these, and not by the other filters in %o', async (filter, index) => {
   const { db, plans } = await openWatched();
   await sql`pragma foreign_keys = off`.execute(db);
   await sql`insert into run_totals (team_id, agent_id, status, source, runs) values ('t', 'a', 'failed', 'api', 1000000)`.execute(db);
-  await countRuns(db, { teamId: 't', hasIssues: true, since: '2026' });
-  await listRunRows(db, { teamId: 't', issueSeverity: 'low' }, page);
-  const searches = plans().filter((plan) => plan.includes('LIST SUBQUERY'));
-  expect(searches).toHaveLength(2);
-  for (const plan of searches) {
-    expect(plan).toContain('SCAN evaluations USING INDEX evaluations_with_issues');
-    expect(plan).not.toMatch(/runs_listed|runs_by|SCAN runs/);
-  }
+  await countRuns(db, { teamId: 't', ...filter });
+  await listRunRows(db, { teamId: 't', ...filter }, page);
+  const searches = plans().filter((plan) => plan.includes('SEARCH runs') && !plan.includes('run_totals'));
+  expect(searches).toHaveLength(4);
+  for (const plan of searches) expect(plan).toContain(index);
+});
+
+it('among few runs, those with issues are found by the other filters', async () => {
+  const { db, plans } = await openWatched();
+  await countRuns(db, { teamId: 't', hasIssues: true, statuses: ['failed'] });
+  expect(plans().at(-1)).toContain('runs_by_status (team_id=? AND status=?)');
 });
 
 it.each<[Partial<RunFilter>]>([
@@ -75,11 +87,12 @@ it.each<[Partial<RunFilter>]>([
   [{ agentId: 'a', statuses: ['failed'], since: '2026' }],
   [{ hasIssues: false }],
   [{ source: 'api', caseQueueId: 'q' }],
+  [{ search: 'zq' }],
 ])('a few matches of a search among many runs are found by the index of searches, also with the filter %o', async (filter) => {
   const { db, plans } = await openWatched();
   await sql`pragma foreign_keys = off`.execute(db);
   await sql`insert into run_totals (team_id, agent_id, status, source, runs) values ('t', 'a', 'failed', 'api', 1000000)`.execute(db);
-  await listRunRows(db, { teamId: 't', ...filter, search: 'invoice' }, page);
+  await listRunRows(db, { teamId: 't', search: 'invoice', ...filter }, page);
   await countRuns(db, { teamId: 't', search: 'invoice', ...filter, hasIssues: undefined });
   const searches = plans().filter((plan) => plan.includes('INTEGER PRIMARY KEY'));
   expect(searches).toHaveLength(2);
@@ -89,23 +102,6 @@ it.each<[Partial<RunFilter>]>([
     expect(plan).not.toMatch(/runs_listed|SCAN runs$/m);
   }
 });
-
-it.each<[Partial<RunFilter>]>([[{ hasIssues: true }], [{ hasIssues: false }], [{ issueSeverity: 'critical' }]])(
-  'many runs with issues are counted by %o without reading the evaluation of each run',
-  async (filter) => {
-    const { db, plans } = await openWatched();
-    await sql`pragma foreign_keys = off`.execute(db);
-    await sql`insert into run_totals (team_id, agent_id, status, source, runs) values ('t', 'a', 'failed', 'api', 1000000)`.execute(db);
-    await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i <= ${sql.lit(searchSlice)})
-      insert into evaluations (run_id, status, passed, total, critical, medium, low, issues, results, created_at, updated_at)
-      select printf('run-%d', i), 'ready', 0, 1, 1, 0, 0, 1, '[]', '', '' from n`.execute(db);
-    await countRuns(db, { teamId: 't', ...filter });
-    const searches = plans().filter((plan) => plan.includes('SUBQUERY') && plan.includes('evaluations'));
-    expect(searches.length).toBeGreaterThan(0);
-    for (const plan of searches)
-      expect(plan).toMatch(/SEARCH evaluations USING (COVERING )?INDEX evaluations_with_issues \(run_id>\? AND run_id<\?\)/);
-  },
-);
 
 it.each<[Partial<RunFilter>]>([[{}], [{ agentId: 'a' }], [{ statuses: ['failed', 'waiting'] }], [{ source: 'api' }]])(
   'the total filtered by %o reads no run',
@@ -121,8 +117,9 @@ it.each<[Partial<RunFilter>, string]>([
   [{ since: '2026' }, 'COVERING INDEX runs_listed'],
   [{ statuses: ['failed'], since: '2026' }, 'COVERING INDEX runs_by_status'],
   [{ agentId: 'a', until: '2026' }, 'COVERING INDEX runs_by_agent'],
-  [{ hasIssues: true }, 'COVERING INDEX runs_listed'],
-  [{ agentId: 'a', hasIssues: false }, 'COVERING INDEX runs_by_agent'],
+  [{ hasIssues: true }, 'COVERING INDEX runs_with_issues'],
+  [{ agentId: 'a', hasIssues: false }, 'COVERING INDEX runs_with_issues_by_agent'],
+  [{ issueSeverity: 'medium' }, 'COVERING INDEX runs_with_medium_issues'],
   [{ caseQueueId: 'q' }, 'COVERING INDEX runs_listed'],
 ])('the total filtered by %o reads an index alone', async (filter, index) => {
   const { db, plans } = await openWatched();
@@ -155,6 +152,8 @@ const run = (agent_id: string, team_id: string, number: number, source: string, 
   ...{ updated_at: created_at, started_at: null, completed_at: null },
 });
 
+const evaluation = { status: 'ready', passed: 0, total: 3, comment: null, results: '[]', updated_at: '' } as const;
+
 it('totals and pages are those of the runs, whatever happened to them', async () => {
   const db = await withAgents();
   const createdIds: string[] = [];
@@ -168,6 +167,7 @@ it('totals and pages are those of the runs, whatever happened to them', async ()
       to: fc.constantFrom(...statuses),
       fails: fc.boolean(),
     }),
+    fc.record({ evaluate: fc.nat(), critical: fc.nat(1), medium: fc.nat(1), low: fc.nat(1) }),
   );
   const filter = fc.record(
     {
@@ -176,6 +176,8 @@ it('totals and pages are those of the runs, whatever happened to them', async ()
       statuses: fc.subarray([...statuses]),
       source: fc.constantFrom('api', 'mcp'),
       since: fc.constantFrom('2026-01-01T00:00:01', '2026-01-01T00:00:03'),
+      hasIssues: fc.boolean(),
+      issueSeverity: fc.constantFrom('critical', 'medium', 'low'),
     },
     { requiredKeys: ['teamId'] },
   );
@@ -186,7 +188,11 @@ it('totals and pages are those of the runs, whatever happened to them', async ()
         const row = run(agent, team, ++numbers[team], action.source, `2026-01-01T00:00:0${action.second}`);
         await db.transaction().execute((trx) => insertRun(trx, row));
         createdIds.push(row.id);
-      } else if (createdIds.length > 0) {
+      } else if (createdIds.length > 0 && 'evaluate' in action) {
+        const id = createdIds[action.evaluate % createdIds.length] as string;
+        const { critical, medium, low } = action;
+        await putEvaluation(db, { ...evaluation, run_id: id, critical, medium, low, issues: critical + medium + low });
+      } else if (createdIds.length > 0 && 'change' in action) {
         const id = createdIds[action.change % createdIds.length] as string;
         const changing = db.transaction().execute(async (trx) => {
           await changeRun(trx, id, action.from, { status: action.to, updated_at: 'now' });
@@ -195,7 +201,14 @@ it('totals and pages are those of the runs, whatever happened to them', async ()
         await changing.catch((error: Error) => expect(error.message).toBe('taken back'));
       }
     }
-    const allRows = await db.selectFrom('runs').selectAll().orderBy('created_at').orderBy('run_number').execute();
+    const allRows = await db
+      .selectFrom('runs')
+      .leftJoin('evaluations', 'run_id', 'id')
+      .selectAll('runs')
+      .select(['evaluations.critical', 'evaluations.medium', 'evaluations.low', 'evaluations.issues as all'])
+      .orderBy('runs.created_at')
+      .orderBy('run_number')
+      .execute();
     for (const filter of filters) {
       const matching = allRows.filter(
         (row) =>
@@ -203,6 +216,8 @@ it('totals and pages are those of the runs, whatever happened to them', async ()
           (filter.agentId === undefined || row.agent_id === filter.agentId) &&
           (filter.statuses === undefined || filter.statuses.includes(row.status)) &&
           (filter.source === undefined || row.source === filter.source) &&
+          (filter.hasIssues === undefined || (row.all ?? 0) > 0 === filter.hasIssues) &&
+          (filter.issueSeverity === undefined || (row[filter.issueSeverity] ?? 0) > 0) &&
           (filter.since === undefined || row.created_at >= filter.since),
       );
       expect(await countRuns(db, filter)).toBe(matching.length);

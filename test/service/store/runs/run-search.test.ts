@@ -22,6 +22,8 @@ const titles = [
   'dep',
   'a\u0000b zero',
   "it's -1 + column:text ^first",
+  '发票检查',
+  'quartz',
 ];
 
 let db: Kysely<Database>;
@@ -92,6 +94,19 @@ it.each<[string, number[]]>([
   ['payroll ü', [101]],
   ['service\n0', []],
   ['nothing like it', []],
+  ['发', [11]],
+  ['票检', [11]],
+  ['检查', [11]],
+  ['查', [11]],
+  ['查发', []],
+  ['tz', [12]],
+  ['z', [9, 12]],
+  ['qu', [12]],
+  ['qx', []],
+  ['"b', [1]],
+  ['" ', [1]],
+  ['%', [2]],
+  ['_', [3]],
 ])('%j finds the runs %j', async (search, numbers) => {
   expect(await found(search)).toEqual(numbers);
 });

@@ -62,6 +62,8 @@ const filterCases: [string, Partial<RunFilter>, (number: number) => boolean][] =
   ['a word among those of two statuses', { search: 'rare', statuses: ['failed', 'completed'] }, isRare],
   ['a word of a time', { search: 'rare', since: '2026-01-01T00004000' }, (number) => isRare(number) && number >= 8_000],
   ['runs with issues', { hasIssues: true }, hasIssues],
+  ['runs with issues among the failed ones', { hasIssues: true, statuses: ['failed'] }, (number) => hasIssues(number) && isFailed(number)],
+  ['critical issues of an agent', { issueSeverity: 'critical', agentId: 'a' }, isCritical],
   ['runs without issues', { hasIssues: false }, (number) => !hasIssues(number)],
   [
     'runs without issues among the failed ones',
@@ -101,19 +103,22 @@ it.each(['asc', 'desc'] as const)('pages far down the list are those of the list
 });
 
 it.each<[string, number, () => Promise<unknown>]>([
-  ['a search for two characters', Math.floor(runs / searchSlice), () => countRuns(db, { teamId: 't', search: 'no' })],
+  ['a search for two characters', Math.floor(runs / searchSlice), () => countRuns(db, { teamId: 't', search: 'pl' })],
   ['counting a word of most runs', Math.floor((runs * 0.9) / searchSlice), () => countRuns(db, { teamId: 't', search: 'plain' })],
   [
     'a page of a search for two characters',
     Math.floor(runs / searchSlice),
-    () => listRunRows(db, { teamId: 't', search: 'no' }, { limit: 5, offset: 0, order: 'desc' }),
+    () => listRunRows(db, { teamId: 't', search: 'pl', caseQueueId: 'other' }, { limit: 5, offset: 0, order: 'desc' }),
   ],
-  ['counting runs with issues', Math.floor(runs / searchSlice), () => countRuns(db, { teamId: 't', hasIssues: true })],
-  ['counting runs without issues', Math.floor(runs / searchSlice), () => countRuns(db, { teamId: 't', hasIssues: false })],
   [
-    'a page of runs with issues of a severity that none has',
-    Math.floor(runs / searchSlice),
-    () => listRunRows(db, { teamId: 't', issueSeverity: 'low' }, { limit: 5, offset: 0, order: 'desc' }),
+    'counting runs with issues of a source',
+    Math.floor(runs / 5 / searchSlice),
+    () => countRuns(db, { teamId: 't', hasIssues: true, source: 'slack' }),
+  ],
+  [
+    'a page of runs with issues of a severity that none of an agent has',
+    2 * Math.floor(runs / 5 / searchSlice) + 1,
+    () => listRunRows(db, { teamId: 't', agentId: 'a', issueSeverity: 'low' }, { limit: 5, offset: 0, order: 'desc' }),
   ],
   [
     'a page of one source of an agent',

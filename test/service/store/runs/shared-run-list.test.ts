@@ -73,7 +73,21 @@ describeNeeding(needsPostgres, 'a list of runs on Postgres', () => {
     expect(await list({ search: '0000022b-0000' })).toBeLessThan(100);
     // Most runs match: they are read in the order of the list.
     expect(await list({ search: 'invoice' })).toBeLessThan(1_000);
+    expect(await list({ search: 'in' })).toBeLessThan(1_000);
     expect(await count({ hasIssues: true })).toBeLessThanOrEqual(2 * issues);
+    for (const filter of [{ hasIssues: true }, { issueSeverity: 'critical' }, { hasIssues: true, agentId: 't' }] as const)
+      expect(await list(filter)).toBeLessThanOrEqual(4 * issues);
+    expect(await list({ issueSeverity: 'low' })).toBeLessThanOrEqual(issues);
+  });
+
+  it('finds the runs whose title contains one or two characters', async () => {
+    const store = await manyRuns();
+    const numbers = Array.from({ length: runs - 99 }, (_, index) => `check invoice ${index + 100}.`);
+    for (const search of ['7.', '77', 'E ', '.', '5', '%', '']) {
+      const matching = numbers.filter((title) => title.includes(search.trim().toLowerCase()));
+      // Three other runs have no title.
+      expect(await countRuns(store, { teamId: 't', search }), search).toBe(matching.length + (search === '' ? 3 : 0));
+    }
   });
 
   it('finds a run by its ID without an index for searches', async () => {

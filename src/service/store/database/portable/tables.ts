@@ -63,6 +63,7 @@ export const omittedTables: Readonly<Record<string, string>> = {
   kysely_migration_lock: 'the lock of migrations',
   import_progress: 'how far an import has come',
   run_search: 'an index, which is built again',
+  run_search_terms: 'what that index contains',
   nodes: 'the processes that use the database',
   rate_windows: 'how many requests were made in this minute',
   unreferenced_files: 'files that are removed with the old database',
@@ -73,6 +74,12 @@ export const omittedTables: Readonly<Record<string, string>> = {
 
 /** Columns of exported tables that each database has for itself, and why. They have defaults. */
 export const ownColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  runs: {
+    issues: 'copied from the evaluation by the database',
+    critical_issues: 'likewise',
+    medium_issues: 'likewise',
+    low_issues: 'likewise',
+  },
   sandboxes: { holder: 'the node that has the files', version: 'how often the record of the files has changed' },
 };
 

@@ -12,15 +12,19 @@ import { ownSettings } from '../portable/tables.ts';
 import { touchSetting } from '../settings.ts';
 import { fileContent } from './file-content.ts';
 import { rateWindows } from './rate-windows.ts';
+import { runIssues } from './run-issues.ts';
 import { searchIndexes, searchOfIds } from './search-indexes.ts';
 
-/** The migrations of this version: those of SQLite, with another index for searches of runs, and what only several nodes need. */
+const { '0039-short-searches': _, ...sharedMigrations } = commonMigrations;
+
+/** The migrations of this version: those of SQLite, with other indexes for searches of runs and other triggers, and what only several nodes need. */
 export const migrations: Record<string, Migration> = {
-  ...commonMigrations,
+  ...sharedMigrations,
   '0031-run-search': searchIndexes,
   '0033-file-content': fileContent,
   '0036-rate-windows': rateWindows,
   '0037-run-search-ids': searchOfIds,
+  '0038-run-issues': runIssues,
 };
 
 export interface MigrateOptions {

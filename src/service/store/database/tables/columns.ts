@@ -6,3 +6,6 @@ export type Flag = 0 | 1;
 
 /** A column that never changes after it was written. */
 export type Fixed<T> = ColumnType<T, T, never>;
+
+/** A column that only the database writes. */
+export type Copied<T> = ColumnType<T, never, never>;

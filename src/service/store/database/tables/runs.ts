@@ -1,7 +1,7 @@
 /** Runs, and everything that belongs to them. */
 import type { Generated, Selectable } from 'kysely';
 import type { RunStatus } from '../../../../interface/types.ts';
-import type { Fixed, Flag } from './columns.ts';
+import type { Copied, Fixed, Flag } from './columns.ts';
 
 export interface SandboxesTable {
   id: Fixed<string>;
@@ -89,7 +89,14 @@ export interface RunsTable {
   updated_at: string;
   started_at: string | null;
   completed_at: string | null;
+  /** The issues of its evaluation, copied by a trigger (migrations/0038-run-issues.ts). They are only for lists. */
+  issues: Copied<number>;
+  critical_issues: Copied<number>;
+  medium_issues: Copied<number>;
+  low_issues: Copied<number>;
 }
+
+type CopiedIssues = 'issues' | 'critical_issues' | 'medium_issues' | 'low_issues';
 
 /** Removed runs: their number by month (the start of the billing period in which they were started) and final status. */
 export interface RemovedRunsTable {
@@ -243,7 +250,7 @@ export interface RunsTables {
 export type SandboxRow = Selectable<SandboxesTable>;
 export type WorkspaceFileRow = Selectable<WorkspaceFilesTable>;
 export type SandboxRepositoryRow = Selectable<SandboxRepositoriesTable>;
-export type RunRow = Selectable<RunsTable>;
+export type RunRow = Omit<Selectable<RunsTable>, CopiedIssues>;
 export type MessageRow = Selectable<MessagesTable>;
 export type NewMessage = Omit<MessageRow, 'seq'>;
 export type HumanRequestRow = Selectable<HumanRequestsTable>;
