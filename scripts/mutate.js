@@ -143,10 +143,13 @@ function testsReaching({ tests, outside, milliseconds }, number) {
   const isOutside = outside.has(number);
   const names = isOutside ? tests : tests.filter(({ mutants: numbers }) => numbers.has(number));
   if (!isOutside && names.length === 0) return undefined;
-  const slowest = Math.max(0, ...names.map((test) => test.milliseconds));
+  const slowest = slowestOf(names);
   if (isOutside) return { milliseconds, slowest };
   return { tests: names.map(({ name }) => name), milliseconds: names.reduce((total, test) => total + test.milliseconds, 0), slowest };
 }
+
+/** The milliseconds of the slowest test. */
+const slowestOf = (tests) => Math.max(0, ...tests.map(({ milliseconds }) => milliseconds));
 
 /** Tries the mutants with one test file after another, quickest first. Returns the outcome of each mutant. */
 async function outcomesOf(numbers, reports) {
@@ -161,9 +164,13 @@ async function outcomesOf(numbers, reports) {
       const state = outcomes.get(number);
       if (state.outcome === 'not reached') state.outcome = 'survived';
       if (state.spentMilliseconds > mutantMilliseconds) state.isUndecided = true;
-      else plan.set(number, { number, isFresh: mutants[number].isTopLevel, ...reaching });
+      else {
+        const { isTopLevel, isOnce } = mutants[number];
+        plan.set(number, { number, isFresh: isTopLevel, isOnce, ...reaching, ...(isOnce ? { slowest: slowestOf(test.tests) } : {}) });
+      }
     }
     let current;
+    let resultCount = 0;
     let emptyAttempts = 0;
     const patienceOf = (result) => {
       if (result?.begun !== undefined) current = result.begun;
@@ -174,6 +181,7 @@ async function outcomesOf(numbers, reports) {
     };
     const onResult = ({ number, outcome, isHanging }) => {
       if (number === undefined) return;
+      resultCount += 1;
       const state = outcomes.get(number);
       const { milliseconds, isAlone } = plan.get(number);
       state.spentMilliseconds += milliseconds;
@@ -182,14 +190,14 @@ async function outcomesOf(numbers, reports) {
       // A test that fails afterwards, too, depends on another test or on something left behind: all tests of the file, in a new process, decide.
       const isRepeated = outcome === 'unsure' && !isAlone;
       plan.delete(number);
-      const slowest = Math.max(...test.tests.map((test) => test.milliseconds));
-      if (isRepeated) plan.set(number, { number, isFresh: true, isAlone: true, milliseconds: test.milliseconds, slowest });
+      if (isRepeated)
+        plan.set(number, { number, isFresh: true, isAlone: true, milliseconds: test.milliseconds, slowest: slowestOf(test.tests) });
       current = undefined;
       progress(`${[...outcomes.keys()].filter((key) => !isAlive(key)).length} of ${numbers.length} mutants killed; ${test.file}`);
     };
     while (plan.size > 0 && !isOver()) {
       for (const number of plan.keys()) if (!isAlive(number)) plan.delete(number);
-      const before = plan.size;
+      const before = resultCount;
       current = undefined;
       const names = test.tests.map(({ name }) => name);
       const ordinary = [...plan.values()].filter(({ isSlow }) => !isSlow);
@@ -201,7 +209,7 @@ async function outcomesOf(numbers, reports) {
         if (isUndecided) outcomes.get(current).isUndecided = true;
         else if (entry.isSlow || values.once) outcomes.get(current).outcome = 'timed out';
         else plan.set(current, { ...entry, isSlow: true });
-      } else if (plan.size === before) {
+      } else if (resultCount === before) {
         // A process can end before its first result, for example when its predecessor was just ended.
         emptyAttempts += 1;
         if (emptyAttempts > 2) break;

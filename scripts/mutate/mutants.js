@@ -24,14 +24,29 @@ const calls = { some: 'every', every: 'some', min: 'max', max: 'min' };
 /** Functions of one argument whose absence is a mistake that still works. */
 const guards = /^(sanitize|escape|redact|encode|guard|quote|trim|clamp)/i;
 
-/** The mutants of a source, in the order of their places; those inside others come after them. */
+/** What builds a query once, for all its later executions. */
+const builders = /\b(preparedQuery|cachedQuery|ExpressionBuilder|RawBuilder)\b/;
+
+/**
+ * The mutants of a source, in the order of their places; those inside others come after them. `isTopLevel` is true for those that act
+ * while the module is loaded, and `isOnce` for those that may act in the first of several tests alone.
+ */
 export function mutantsOf(source) {
   const mutants = [];
   const lines = lineStarts(source);
   /** Functions around the current node. */
   let depth = 0;
+  const isOnce = builders.test(source);
   const add = ({ start, end }, replacement) =>
-    mutants.push({ start, end, line: lineOf(lines, start), original: source.slice(start, end), replacement, isTopLevel: depth === 0 });
+    mutants.push({
+      start,
+      end,
+      line: lineOf(lines, start),
+      original: source.slice(start, end),
+      replacement,
+      isTopLevel: depth === 0,
+      isOnce,
+    });
   const text = ({ start, end }) => source.slice(start, end);
   const functions = {
     enter: () => {

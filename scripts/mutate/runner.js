@@ -3,7 +3,7 @@
  * program stay loaded in between, so that a mutant costs about as much as its tests.
  *
  * The plan that the lane provides says what to do: `{ file, mode: 'reach' }` finds out which tests reach which mutants;
- * `{ file, mode: 'try', mutants: [{ number, tests, isFresh }] }` tries each mutant. `plan.timeLimit` is the limit of each test in
+ * `{ file, mode: 'try', mutants: [{ number, tests, isFresh, isOnce }] }` tries each mutant. `plan.timeLimit` is the limit of each test in
  * milliseconds. Results are lines of JSON in `plan.results`.
  */
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
@@ -131,18 +131,18 @@ export default class MutationRunner extends TestRunner {
   async #tryAll({ file, mutants, results }) {
     // Loads all modules before the first mutant, so that a loop is noticed soon.
     await new Run(this, new Set()).start(file);
-    for (const { number, tests, isFresh, isAlone } of mutants) {
+    for (const { number, tests, isFresh, isOnce, isAlone } of mutants) {
       if (killedMutants(results).has(number)) continue;
       report(results, { begun: number, file });
       const onTestEnd = (name) => report(results, { ended: name });
-      const outcome = await this.#outcome(file, number, { tests: tests && new Set(tests), isFresh, isAlone, onTestEnd });
+      const outcome = await this.#outcome(file, number, { tests: tests && new Set(tests), isFresh, isOnce, isAlone, onTestEnd });
       report(results, { number, file, ...outcome });
       // What a test that hangs has left behind would disturb the next ones.
       if (outcome.isHanging || outcome.outcome === 'unsure') return;
     }
   }
 
-  async #outcome(file, number, { tests, isFresh, isAlone, onTestEnd }) {
+  async #outcome(file, number, { tests, isFresh, isOnce, isAlone, onTestEnd }) {
     const attempt = async (active, chosenTests, isFresh) => {
       const run = new Run(this, chosenTests, onTestEnd);
       if (isFresh) run.forgetModules();
@@ -159,7 +159,8 @@ export default class MutationRunner extends TestRunner {
     };
     const chosenTests = tests ?? new Set(inject('plan').names);
     let first = await attempt(number, chosenTests, isFresh);
-    if (!first.isFailed && !first.isReached && !isFresh) first = await attempt(number, chosenTests, true);
+    if (!first.isFailed && !isFresh && (isOnce || !first.isReached))
+      first = await attempt(number, isOnce ? new Set(inject('plan').names) : chosenTests, true);
     if (!first.isFailed) return { outcome: 'survived' };
     if (first.isHanging) return { outcome: 'killed', isHanging: true, test: first.test };
     // A failure counts if the same test passes without the mutant.

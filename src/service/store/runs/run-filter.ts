@@ -3,7 +3,6 @@ import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { escapeLike, idsWith } from '../database/like.ts';
-import { namesOf } from '../database/prepared.ts';
 import { isShared } from '../database/row-locks.ts';
 import type { Database } from '../database/schema.ts';
 import { type Matches, matchingRows } from './run-search.ts';
@@ -36,7 +35,7 @@ export interface Values extends Partial<Matches> {
   teamId: string;
   agentId: string | undefined;
   /** One query for each status. */
-  [status: `status${number}`]: RunStatus | undefined;
+  status: RunStatus | undefined;
   since: string | undefined;
   until: string | undefined;
   source: string | undefined;
@@ -62,7 +61,7 @@ const allIssues = { withIssues: undefined, critical: undefined, medium: undefine
 export const indexedOnly = (values: Values): Values => ({
   ...values,
   ...(values.agentId === undefined ? {} : { source: undefined }),
-  ...(values.byIssue ? { status0: undefined, source: undefined } : allIssues),
+  ...(values.byIssue ? { status: undefined, source: undefined } : allIssues),
   // The index of the runs of an agent with issues contains those of every severity.
   ...(values.byIssue && values.agentId !== undefined ? { ...allIssues, withIssues: true } : {}),
   caseQueueId: undefined,
@@ -78,9 +77,10 @@ export const foldedSearch = (search: string): string => search.trim().toLowerCas
 /** The LIKE pattern for folded texts that contain a search. */
 export const patternOf = (search: string): string => `%${escapeLike(foldedSearch(search))}%`;
 
+/** The values for a filter with one status, or with none. */
 export function valuesOf({
   search,
-  statuses = [],
+  statuses,
   hasIssues,
   issueSeverity,
   agentId,
@@ -92,7 +92,7 @@ export function valuesOf({
   teamId,
 }: RunFilter): Values {
   return {
-    ...{ teamId, agentId, since, until, source, caseQueueId, number },
+    ...{ teamId, agentId, status: statuses?.[0], since, until, source, caseQueueId, number },
     // There is an index for each severity, but not of the runs of an agent.
     withIssues: (issueSeverity === undefined ? hasIssues : agentId !== undefined) === true ? true : undefined,
     withoutIssues: hasIssues === false ? true : undefined,
@@ -101,7 +101,6 @@ export function valuesOf({
     low: issueSeverity === 'low' ? true : undefined,
     contains: search === undefined ? undefined : patternOf(search),
     ids: search === undefined ? undefined : idsWith(foldedSearch(search)),
-    ...Object.fromEntries(statuses.map((status, index) => [`status${index}`, status])),
   };
 }
 
@@ -123,14 +122,7 @@ export function filteredRuns(db: Queries, parameters: Values, values: Values) {
       from.selectFrom('agents').select('id').where('id', '=', agentId).where('team_id', '=', teamId),
     );
   }
-  const statuses = namesOf(values).filter((name) => name.startsWith('status')) as `status${number}`[];
-  if (statuses.length === 1) query = query.where(column('status'), '=', parameters.status0 as RunStatus);
-  else if (statuses.length > 1)
-    query = query.where(
-      column('status'),
-      'in',
-      statuses.map((name) => parameters[name] as RunStatus),
-    );
+  if (values.status !== undefined) query = query.where(column('status'), '=', parameters.status as RunStatus);
   if (values.since !== undefined) query = query.where(column('created_at'), '>=', parameters.since as string);
   if (values.until !== undefined) query = query.where(column('created_at'), '<', parameters.until as string);
   if (values.source !== undefined) query = query.where(column('source'), '=', parameters.source as string);

@@ -71,23 +71,31 @@ export type ListedRun = Pick<RunRow, (typeof columns)[number]> & {
 };
 
 export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
-  const { statuses } = filter;
-  if (statuses?.length === 0) return [];
-  if (statuses === undefined || statuses.length === 1) return listOfOne(db, filter, page);
-  // The index is in order for one status, but not for several: a page of each status is read, and these are merged.
+  const [onlyFilter, ...otherFilters] = filtersByStatus(filter);
+  if (onlyFilter !== undefined && otherFilters.length === 0) return listOfOne(db, onlyFilter, page);
+  // A page of each status is read, and these are merged.
   const { limit, offset, order } = page;
-  const listStatus = (status: RunStatus) => listRunRows(db, { ...filter, statuses: [status] }, { limit: offset + limit, offset: 0, order });
-  const rows = (await Promise.all(statuses.map(listStatus))).flat();
+  const pages = filtersByStatus(filter).map((each) => listOfOne(db, each, { limit: offset + limit, offset: 0, order }));
+  const rows = (await Promise.all(pages)).flat();
   const direction = order === 'asc' ? 1 : -1;
   rows.sort((a, b) => direction * (a.created_at === b.created_at ? a.run_number - b.run_number : a.created_at < b.created_at ? -1 : 1));
   return rows.slice(offset, offset + limit);
 }
 
+/** One filter for each status: an index is in the order of the list for one status, but not for several. */
+const filtersByStatus = (filter: RunFilter): FilterOfOne[] =>
+  filter.statuses === undefined
+    ? [filter as FilterOfOne]
+    : [...new Set(filter.statuses)].map((status) => ({ ...filter, statuses: [status] }));
+
+/** A filter for one status, or for any. */
+type FilterOfOne = RunFilter & { statuses?: readonly [RunStatus] };
+
 /**
  * The values of a query. Postgres cannot combine the indexes of a search with a condition on agents whose number it does not know, so
  * that is left out if no agent matches.
  */
-async function searchValues(db: Queries, filter: RunFilter): Promise<Values> {
+async function searchValues(db: Queries, filter: FilterOfOne): Promise<Values> {
   const values = valuesOf(filter);
   const { teamId } = filter;
   if (values.contains === undefined || !isShared(db)) return values;
@@ -96,7 +104,7 @@ async function searchValues(db: Queries, filter: RunFilter): Promise<Values> {
 }
 
 /** The list of runs with one status, or with any. */
-async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
+async function listOfOne(db: Queries, filter: FilterOfOne, page: RunPage): Promise<ListedRun[]> {
   const { strategy, values } = await planSearch(db, filter);
   if (strategy === 'slices') return searchRuns(db, values, page);
   let { offset } = page;
@@ -154,7 +162,7 @@ interface SearchPlan {
  * How to find runs: with an index that has them in the order of the list, by the matches of a search if these are few, or by reading all
  * that match those filters for which there is an index, in slices if they are many.
  */
-async function planSearch(db: Queries, filter: RunFilter): Promise<SearchPlan> {
+async function planSearch(db: Queries, filter: FilterOfOne): Promise<SearchPlan> {
   const values = await searchValues(db, filter);
   if (filter.number !== undefined) return { strategy: 'at once', values };
   const ordered: Values = { ...values, byIssue: filter.hasIssues === true || filter.issueSeverity !== undefined ? true : undefined };
@@ -184,29 +192,29 @@ function isIndexed({ search, caseQueueId, hasIssues, issueSeverity, agentId, sou
 
 /** How many runs match. The result can be off by runs that change while they are counted. */
 export async function countRuns(db: Queries, filter: RunFilter): Promise<number> {
-  const { since, until, caseQueueId, search, hasIssues, issueSeverity, number, statuses } = filter;
+  const { since, until, caseQueueId, search, hasIssues, issueSeverity, number } = filter;
   if ([since, until, caseQueueId, search, hasIssues, issueSeverity, number].every((value) => value === undefined))
     return sumTotals(db, filter);
-  if (statuses?.length === 0) return 0;
-  // The index is in order for one status, but not for several.
-  if (statuses !== undefined && statuses.length > 1) {
-    let total = 0;
-    for (const status of new Set(statuses)) total += await countRuns(db, { ...filter, statuses: [status] });
-    return total;
-  }
+  let total = 0;
+  for (const each of filtersByStatus(filter)) total += await countOfOne(db, each);
+  return total;
+}
+
+/** How many runs match with one status, or with any. */
+async function countOfOne(db: Queries, filter: FilterOfOne): Promise<number> {
   // Most runs have no issues, so counting the others is faster.
-  if (hasIssues === false && issueSeverity === undefined) {
+  if (filter.hasIssues === false && filter.issueSeverity === undefined) {
     const allCount = await countRuns(db, { ...filter, hasIssues: undefined });
     return Math.max(0, allCount - (await countRuns(db, { ...filter, hasIssues: true })));
   }
   const { strategy, values } = await planSearch(db, filter);
   if (strategy === 'slices') return countSearched(db, filter, values);
-  if (isIndexed(filter) && number === undefined) return countOf(db, values, skippedSlice);
+  if (isIndexed(filter) && filter.number === undefined) return countOf(db, values, skippedSlice);
   return Number((await count.only(db, { ...values, ...wholeList, order: 'desc' })).total);
 }
 
 /** Counts the runs of a search that has many candidates: these are read in parts if the index finds all of them. */
-async function countSearched(db: Queries, filter: RunFilter, values: Values): Promise<number> {
+async function countSearched(db: Queries, filter: FilterOfOne, values: Values): Promise<number> {
   const phrase = filter.search === undefined ? undefined : phraseOf(foldedSearch(filter.search));
   const { teamId } = filter;
   if (phrase === undefined || (await countRunsOfNamedAgents(db, { teamId, contains: values.contains as string })) > 0)

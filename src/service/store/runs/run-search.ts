@@ -26,9 +26,8 @@ const minCharacters = 3;
 const isShort = (text: string): boolean => [...text].length < minCharacters;
 
 /** The phrase for a folded text; undefined if the index does not contain the text as a phrase. */
-export const phraseOf = (text: string): string | undefined => (isShort(text) || unsearchable.test(text) ? undefined : quoted(text));
+export const phraseOf = (text: string): string | undefined => (isShort(text) ? undefined : quoted(text));
 
-const unsearchable = /[\0\n]/;
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
 /** How many sequences a search is for at most. */
@@ -39,12 +38,11 @@ const maxSequences = 64;
  * because the ID follows. Undefined as well if there are too many.
  */
 export async function phraseOfAny(db: Queries, text: string): Promise<string | undefined> {
-  if (!isShort(text) || unsearchable.test(text)) return phraseOf(text);
+  if (!isShort(text)) return quoted(text);
   const sequences = await sequencesFrom.all(db, { first: text, last: `${text}\u{10ffff}`, limit: maxSequences + 1 });
-  const terms = sequences.map(({ term }) => term);
-  if (terms.length > maxSequences || terms.some((term) => term.includes('\0'))) return undefined;
+  if (sequences.length > maxSequences) return undefined;
   // An empty phrase matches nothing.
-  return terms.length === 0 ? quoted('') : terms.map(quoted).join(' OR ');
+  return sequences.length === 0 ? quoted('') : sequences.map(({ term }) => quoted(term)).join(' OR ');
 }
 
 /** The sequences in the index from one text to another. Each is looked up, because reading from one to the next reads all that contain it. */
@@ -82,7 +80,7 @@ export function matchingRows(parameters: Partial<Matches>, values: Partial<Match
 
 /** How many runs the agents of a team have whose name contains a text. */
 export async function countRunsOfNamedAgents(db: Queries, { teamId, contains }: { teamId: string; contains: string }): Promise<number> {
-  return Number((await runsOfAgents.only(db, { teamId, contains })).total ?? 0);
+  return Number((await runsOfAgents.only(db, { teamId, contains })).total);
 }
 
 const runsOfAgents = preparedQuery((db, { teamId, contains }: { teamId: string; contains: string }) =>

@@ -37,17 +37,20 @@ beforeAll(async () => {
     ['a', 't', 'Agent'],
     ['p', 't', 'Payroll Ünit'],
     ['o', 'other', 'Payroll'],
+    ['u', 't', 'Usual suspects'],
   ])
     await sql`insert into agents (id, team_id, name, name_folded, created_at, updated_at)
       values (${id}, ${team}, ${name}, ${(name as string).toLowerCase()}, '', '')`.execute(db);
   await sql`with recursive n(i) as (select 1001 union all select i + 1 from n where i < ${sql.lit(1_000 + usualRuns)}) ${insertRuns}
-    select printf('%08x-0000-7000-8000-%012x', i, i * 7919), 't', 'a', 'b', i, 'Usual', 'usual', 'completed', 'api', 's', 'script', 'h', 1, 0, 0,
+    select printf('%08x-0000-7000-8000-%012x', i, i * 7919), 't', 'a', 'b', i, 'Usual "x-1"', 'usual "x-1"', 'completed', 'api', 's', 'script', 'h', 1, 0, 0,
       printf('2026-01-01T%08d', i), '' from n`.execute(db);
   await sql`insert into run_totals (team_id, agent_id, source, status, runs) values ('t', 'a', 'api', 'completed', ${usualRuns + titles.length})`.execute(
     db,
   );
   for (const [index, title] of titles.entries()) await insertRun(index + 1, title);
   await insertRun(101, 'Wages', 'p');
+  await insertRun(103, 'Other work', 'u');
+  await sql`insert into run_totals (team_id, agent_id, source, status, runs) values ('t', 'u', 'api', 'completed', 1)`.execute(db);
   await insertRun(102, 'Deploy elsewhere', 'o', 'other');
 });
 
@@ -104,11 +107,26 @@ it.each<[string, number[]]>([
   ['qu', [12]],
   ['qx', []],
   ['"b', [1]],
-  ['" ', [1]],
   ['%', [2]],
   ['_', [3]],
 ])('%j finds the runs %j', async (search, numbers) => {
   expect(await found(search)).toEqual(numbers);
+});
+
+it('counts the runs of an agent whose name contains a word of many titles', async () => {
+  expect(await countRuns(db, { teamId: 't', search: 'usual' })).toBe(usualRuns + 1);
+});
+
+it('counts a text with quotes that most titles contain', async () => {
+  expect(await countRuns(db, { teamId: 't', search: '"x-1"' })).toBe(usualRuns);
+});
+
+it('finds a character with which very many sequences of characters begin', async () => {
+  const characters = Array.from({ length: 100 }, (_, index) => String.fromCodePoint(0x4e00 + index));
+  await insertRun(201, characters.map((character) => `ø${character}`).join(''));
+  await insertRun(202, 'ø龥');
+  expect(await found('ø')).toEqual([201, 202]);
+  expect(await found('ø龥')).toEqual([202]);
 });
 
 it.each([[idOf(3)], [idOf(3).toUpperCase()], [idOf(3).slice(9)], [idOf(3).slice(24)]])('part of an ID finds the run: %s', async (text) => {
