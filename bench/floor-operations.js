@@ -19,7 +19,7 @@ export const queries = {
     '"evaluations"."comment" as "eval_comment" from "runs" inner join "agents" on "agents"."id" = "runs"."agent_id"',
     'left join "cases" on "cases"."id" = "runs"."case_id" left join "queues" on "queues"."id" = "cases"."queue_id"',
     'left join "evaluations" on "evaluations"."run_id" = "runs"."id" where "runs"."id" in (select "runs"."id" from "runs"',
-    'where "runs"."team_id" = ? and 1 = 1 and 1 = 1 order by "runs"."created_at" desc, "runs"."run_number" desc limit ? offset ?)',
+    'where "runs"."team_id" = ? and 1 = 1 order by "runs"."created_at" desc, "runs"."run_number" desc limit ? offset ?)',
     'order by "runs"."created_at" desc, "runs"."run_number" desc',
   ].join(' '),
   total: 'select "status", sum("runs") as "runs" from "run_totals" where "team_id" = ? group by "status"',
