@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * How long it takes from writing a message until `aops runs watch` prints it: on loopback, with the event stream, and with polling through
- * a proxy that does not offer streams. A run sends a message every half second. The measured time is between the message's timestamp,
+ * a proxy that does not offer streams. A run sends two messages a second, irregularly. The measured time is between the message's timestamp,
  * which the service sets when it writes the message, and its line on the standard output of the other process.
  *
  *   node bench/watching.js [--messages N] [--pause MS] [--watchers N] [--json]   (npm run bench builds first)
@@ -74,13 +74,22 @@ async function delays(env, url, service, run) {
 
 const percentile = (values, part) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))];
 
+/**
+ * Pauses from half to one and a half times this one, evenly distributed. If all of them were equal, polls would find messages at the same
+ * few points between two polls again and again, and the median would be one of these by chance.
+ */
+const irregular = (pause, index) => Math.round(pause * (0.5 + ((index * Math.sqrt(5)) % 1)));
+
 async function measure(folder, { messages, pause, watchers }) {
   const env = cleanEnvironment(path.join(folder, 'home'));
   const service = await startService(env, path.join(folder, 'data'));
   const proxy = await withoutStreams(service.url);
   try {
     const call = caller(service);
-    const steps = Array.from({ length: messages + warmUpRounds }, (_, index) => `  - say: "m${index}"\n  - sleep: ${pause}ms\n`);
+    const steps = Array.from(
+      { length: messages + warmUpRounds },
+      (_, index) => `  - say: "m${index}"\n  - sleep: ${irregular(pause, index)}ms\n`,
+    );
     const agentId = await newAgent(call, service.team, `version: 1\nsteps:\n${steps.join('')}`);
     const results = {};
     for (const [way, url] of Object.entries({ streamed: service.url, polled: proxy.url })) {
@@ -103,7 +112,7 @@ async function measure(folder, { messages, pause, watchers }) {
 
 const { values } = parseArgs({
   options: {
-    messages: { type: 'string', default: '20' },
+    messages: { type: 'string', default: '40' },
     pause: { type: 'string', default: '500' },
     watchers: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },

@@ -31,6 +31,14 @@ export function changedLines(root) {
   return Object.assign((mutant) => lines.get(mutant.file)?.has(mutant.line) ?? false, { files: [...lines.keys()] });
 }
 
+/** The folders of the tests of a source. Commands, and what they build on, are tested together. */
+function foldersOfTests(source) {
+  const [, top, folder] = source.split('/');
+  if (top === 'commands') return ['commands'];
+  if (top === 'cli') return ['cli', 'commands'];
+  return [top === 'service' ? top : `${top}/${folder}`];
+}
+
 /**
  * The test files to try: those that were named, otherwise those of the folders that mirror the sources, and those that test several
  * parts together. Tests that start the binary run the bundle, which has no switches.
@@ -38,14 +46,7 @@ export function changedLines(root) {
 export function testFiles(root, sources, namedFiles) {
   const isTest = (file) => file.endsWith('.test.ts') && !/^test\/(e2e|docs)\//.test(file);
   if (namedFiles.length > 0) return listFiles(root, namedFiles).filter(isTest);
-  const folders = new Set(
-    sources.map((source) =>
-      source
-        .split('/')
-        .slice(1, source.startsWith('src/service/') ? 2 : 3)
-        .join('/'),
-    ),
-  );
+  const folders = new Set(sources.flatMap(foldersOfTests));
   return listFiles(root, ['test']).filter(
     (file) => isTest(file) && (/^test\/(faults|prompts)\//.test(file) || [...folders].some((folder) => file.startsWith(`test/${folder}`))),
   );

@@ -10,7 +10,7 @@ import { InvalidArchiveError } from '../../base/tar/tar-entry.ts';
 import { type ReadEntry, readTar } from '../../base/tar/tar-reader.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import { hasCode } from '../sandbox/paths.ts';
-import { migrations } from '../store/database/migrations/index.ts';
+import { migrations } from '../store/database/sqlite/migrate.ts';
 import { type BackupInfo, databaseName, infoName, parseInfo, parseSums, sumLine, sumsName } from './format.ts';
 import { faultyLinks } from './links.ts';
 import { Places } from './places.ts';

@@ -17,8 +17,7 @@ import {
   restoreBackup,
 } from '../../../src/service/backup/index.ts';
 import type { RunHost } from '../../../src/service/runtimes/run-host.ts';
-import { migrations } from '../../../src/service/store/database/migrations/index.ts';
-import { migrate } from '../../../src/service/store/database/sqlite/migrate.ts';
+import { migrate, migrations } from '../../../src/service/store/database/sqlite/migrate.ts';
 import { openUnchanged } from '../../../src/service/store/database/sqlite/open.ts';
 import { png } from '../../support/png.ts';
 import { runPromptly } from '../../support/promptly.ts';

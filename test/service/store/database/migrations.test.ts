@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { canRead, firstSharedSchema, oldestReader } from '../../../../src/service/store/database/migrations/compatibility.ts';
 import { migrations, oldestReaders } from '../../../../src/service/store/database/migrations/index.ts';
 import { migrations as postgresMigrations } from '../../../../src/service/store/database/postgres/migrate.ts';
+import { migrations as sqliteMigrations } from '../../../../src/service/store/database/sqlite/migrate.ts';
 
 /** The statements of a migration that a version without it cannot work with. */
 async function removals(migration: Migration): Promise<string[]> {
@@ -31,7 +32,7 @@ function isRemoval(statement: string): boolean {
 const isShared = (name: string): boolean => name > firstSharedSchema;
 
 describe('migrations', () => {
-  it.each(Object.entries({ ...migrations, ...postgresMigrations }).filter(([name]) => isShared(name)))(
+  it.each(Object.entries({ ...sqliteMigrations, ...postgresMigrations }).filter(([name]) => isShared(name)))(
     '%s only adds, or says what a process must know to work without what it removes',
     async (name, migration) => {
       const found = await removals(migration);

@@ -29,7 +29,6 @@ import { webhookExpiry } from './0033-webhook-expiry.ts';
 import { nodes } from './0034-nodes.ts';
 import { workspaces } from './0035-workspaces.ts';
 import { runIssues } from './0038-run-issues.ts';
-import { shortSearches } from './0039-short-searches.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -61,7 +60,6 @@ export const migrations: Record<string, Migration> = {
   '0034-nodes': nodes,
   '0035-workspaces': workspaces,
   '0038-run-issues': runIssues,
-  '0039-short-searches': shortSearches,
 };
 
 /**

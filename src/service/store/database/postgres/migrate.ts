@@ -15,11 +15,9 @@ import { rateWindows } from './rate-windows.ts';
 import { runIssues } from './run-issues.ts';
 import { searchIndexes, searchOfIds } from './search-indexes.ts';
 
-const { '0039-short-searches': _, ...sharedMigrations } = commonMigrations;
-
-/** The migrations of this version: those of SQLite, with other indexes for searches of runs and other triggers, and what only several nodes need. */
+/** The migrations of this version: those of all databases, with another index for searches of runs and other triggers, and what only several nodes need. */
 export const migrations: Record<string, Migration> = {
-  ...sharedMigrations,
+  ...commonMigrations,
   '0031-run-search': searchIndexes,
   '0033-file-content': fileContent,
   '0036-rate-windows': rateWindows,

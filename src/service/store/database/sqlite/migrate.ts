@@ -3,27 +3,27 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { AopsError, exitCodes } from '../../../../base/errors.ts';
-import { migrations as ownMigrations } from '../migrations/index.ts';
+import { migrations as commonMigrations } from '../migrations/index.ts';
 import { progressTable } from '../portable/import-progress.ts';
 import type { Database } from '../schema.ts';
 import { foreignData } from './data-failure.ts';
+import { shortSearches } from './short-searches.ts';
+
+/** The migrations of this version: those of all databases, and what only SQLite has. */
+export const migrations: Record<string, Migration> = { ...commonMigrations, '0039-short-searches': shortSearches };
 
 /**
  * Applies the pending migrations. An existing file is first copied to `<dataDirectory>/backups`; if a migration fails, nothing has
  * changed. Throws AopsError `data_directory_newer` for a database with unknown migrations, and `data_directory_foreign` for one that
  * has tables but no migrations.
  */
-export async function migrate(
-  db: Kysely<Database>,
-  dataDirectory: string,
-  migrations: Record<string, Migration> = ownMigrations,
-): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+export async function migrate(db: Kysely<Database>, dataDirectory: string, own: Record<string, Migration> = migrations): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => own } });
   await refuseForeign(db, dataDirectory);
   const appliedNames = await appliedMigrations(db);
-  const unknown = appliedNames.filter((name) => !(name in migrations));
+  const unknown = appliedNames.filter((name) => !(name in own));
   if (unknown.length > 0) throw newerData(dataDirectory, unknown);
-  const pending = Object.keys(migrations).filter((name) => !appliedNames.includes(name));
+  const pending = Object.keys(own).filter((name) => !appliedNames.includes(name));
   if (pending.length === 0) return;
   if (appliedNames.length > 0) await backUp(db, dataDirectory, appliedNames.at(-1) as string);
   const { error } = await migrator.migrateToLatest();

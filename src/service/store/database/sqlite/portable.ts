@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { noData, notEmptyDirectory } from '../../../../base/data-directory.ts';
 import type { Queries, Store } from '../database.ts';
-import { migrations } from '../migrations/index.ts';
+import { migrations as commonMigrations } from '../migrations/index.ts';
 import { importTarget } from '../portable/import-target.ts';
 import {
   type ExportSource,
@@ -12,7 +12,16 @@ import {
   type TableShape,
 } from '../portable/portable-database.ts';
 import { sourceSchema } from '../portable/source-schema.ts';
-import { appliedMigrations, hasImportProgress, migrate, newerData, refuseForeign, refuseUnfinishedImport, tableNames } from './migrate.ts';
+import {
+  appliedMigrations,
+  hasImportProgress,
+  migrate,
+  migrations,
+  newerData,
+  refuseForeign,
+  refuseUnfinishedImport,
+  tableNames,
+} from './migrate.ts';
 import { openUnchanged } from './open.ts';
 
 /**
@@ -26,7 +35,7 @@ export async function openSource(dataDirectory: string): Promise<ExportSource> {
     await refuseUnfinishedImport(store, dataDirectory);
     const schema = sourceSchema(
       await appliedMigrations(store),
-      { own: migrations, common: migrations },
+      { own: migrations, common: commonMigrations },
       { newer: (unknown) => newerData(dataDirectory, unknown), empty: () => noData(dataDirectory) },
     );
     return { ...databaseIn(dataDirectory, store), schema };
