@@ -7,8 +7,8 @@ import type { Client } from '../../src/client/client.ts';
 import { NoStreamError } from '../../src/client/event-streams.ts';
 import { followArtifact } from '../../src/commands/artifacts/follow.ts';
 import { followBuilderRun } from '../../src/commands/revisions/follow.ts';
-import { followRun, resultOf } from '../../src/commands/runs/follow.ts';
-import type { HumanRequest, RunMessage } from '../../src/interface/types.ts';
+import { announce, followRun, resultOf } from '../../src/commands/runs/follow.ts';
+import type { HumanRequest, RunListItem, RunMessage } from '../../src/interface/types.ts';
 import { artifactStart } from '../../src/watch/watch-artifact.ts';
 import { type FakeTty, fastClock, watchingContext } from '../support/fake-tty.ts';
 import { expectHarmless, expectNoFakeHint, hostileText } from '../support/hostile-text.ts';
@@ -67,6 +67,9 @@ function clientOf(answers: Record<string, unknown[]>): Client {
   } as unknown as Client;
 }
 
+/** What the list says about the run before it is watched. */
+const listItem = { id, run_number: 7, agent_name: hostileText, title: hostileText } as unknown as RunListItem;
+
 const kinds: { onRequest: OnRequest; tty: boolean; format: string }[] = [
   { onRequest: 'prompt', tty: true, format: 'table' },
   { onRequest: 'wait', tty: true, format: 'table' },
@@ -115,6 +118,16 @@ describe.each(kinds)('watching with --on-request $onRequest, on a terminal: $tty
         resultOf(context, await followRun(context, { id }, options));
       }),
     );
+  });
+
+  it('names the run that is watched in one line of harmless text', async () => {
+    const text = await output(kind, clientOf({}), async (context) => {
+      announce(context, { id, listItem });
+      context.terminal.note('plain');
+    });
+    expectHarmless(text);
+    expectNoFakeHint(text);
+    if (kind.tty && kind.format === 'table') expect(text.match(/plain/g)?.length).toBeGreaterThan(2);
   });
 
   it('shows the status and the request of a run on one line each', async () => {

@@ -1,5 +1,6 @@
 /** Requests whose responses are only a part of what a command shows, or only needed for a warning. */
 import { NotOfferedError, ServiceAnswerError } from '../../client/errors.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Context } from './context.ts';
 
 /** Undefined when the service does not offer or allow the operation, or the resource does not exist: the main request reports that. */
@@ -27,7 +28,9 @@ export async function readBack<Resource>(context: Context, read: Promise<Resourc
   try {
     return await read;
   } catch (error) {
-    context.terminal.warn(`${done}, but it could not be read back: ${error instanceof Error ? error.message : String(error)}`);
+    context.terminal.warn(
+      `${done}, but it could not be read back: ${sanitizeLine(error instanceof Error ? error.message : String(error))}`,
+    );
     return fallback;
   }
 }

@@ -1,6 +1,7 @@
 /** The names of a run: its number in the team, the beginning of its ID, `@latest`, or a number together with its agent. */
 import { UsageError } from '../../base/errors.ts';
 import { shellWord } from '../../base/shell.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import { forPeople } from '../kit/audience.ts';
 import { isUuid } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
@@ -49,8 +50,8 @@ export interface NamedRun {
   readonly run_number?: number | null | undefined;
 }
 
-/** The run in a sentence: `#17`, or the ID if it has no number. */
-export const runTitle = ({ id, run_number }: NamedRun): string => (run_number ? `#${run_number}` : id);
+/** The run in a sentence: `#17`, or the ID if it has no number. It is safe to print, whatever the service has sent as its ID. */
+export const runTitle = ({ id, run_number }: NamedRun): string => (Number(run_number) >= 1 ? `#${Number(run_number)}` : sanitizeLine(id));
 
 /**
  * The run in a command or a list: `17`, or the ID if it has no valid number. A `#` would start a comment in a shell, and an ID that is

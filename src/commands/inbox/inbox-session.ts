@@ -120,7 +120,7 @@ export class InboxSession {
     }
     if (outcome === 'left') {
       this.#leftPending.add(keyOf(request));
-      terminal.note(`Left pending: ${request.title}`);
+      terminal.note(`Left pending: ${sanitizeLine(request.title)}`);
     } else this.#resolved.add(keyOf(request));
     if (outcome === 'gone') terminal.note('The request is no longer pending: someone else answered it, or the run was stopped.');
     return outcome;

@@ -12,6 +12,7 @@ import { returns } from '../../cli/kit/result.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
 import { runWord } from '../../cli/names/run-names.ts';
 import { type NotifyInput, notifyFlags, requireWatch } from '../../cli/notifying/notifier.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Column } from '../../terminal/table.ts';
 import { type Access, AllProfiles } from './all-profiles.ts';
 import { type FilterInput, filterFlags, filterOf, pageFilters } from './filter.ts';
@@ -165,6 +166,6 @@ function warnOnce({ terminal }: Context): OnUnreadable {
   return (runId, error) => {
     if (warned.has(runId)) return;
     warned.add(runId);
-    terminal.warn(`Run ${runId} is waiting for an answer, but its request cannot be read: ${error.message}`);
+    terminal.warn(`Run ${sanitizeLine(runId)} is waiting for an answer, but its request cannot be read: ${sanitizeLine(error.message)}`);
   };
 }

@@ -5,6 +5,7 @@ import type { Context } from '../../cli/kit/context.ts';
 import { queueId } from '../../cli/names/resolve.ts';
 import { caseCounts, describeCounts, warnOfRuns } from '../../cli/records/case-counts.ts';
 import type { Queue } from '../../interface/types.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 
 /**
  * The queue, once deleting its cases is confirmed.
@@ -16,7 +17,7 @@ export async function confirmLoss(context: Context, word: string, question: (nam
   const client = await context.client();
   const { queue } = await client.call('getQueue', { params: { queue_id: await queueId(context, word) } });
   const counts = await caseCounts(client, queue.id);
-  context.terminal.note(`${queue.name}: ${describeCounts(counts)}`);
+  context.terminal.note(`${sanitizeLine(queue.name)}: ${describeCounts(counts)}`);
   await confirm(context, `${question(queue.name)}${warnOfRuns(counts)}`);
   return queue;
 }

@@ -42,7 +42,7 @@ export async function renderExplanation(explanation: RunExplanation, view: View)
           run.agent === null || outcome === 'completed' ? [] : ['No earlier run of the agent completed.'],
         )
       : section(
-          `Compared with run ${sanitizeLine(runTitle({ id: compared_with.id, run_number: compared_with.number }))}, the last one that completed before it`,
+          `Compared with run ${runTitle({ id: compared_with.id, run_number: compared_with.number })}, the last one that completed before it`,
           await differenceLines(explanation, view),
         )),
     ...section('Next', commandLines(next, view)),

@@ -6,6 +6,7 @@ import { type CommandInput, choice, duration, text } from '../../cli/kit/flags.t
 import { agentId, queueId } from '../../cli/names/resolve.ts';
 import type { NamedRun } from '../../cli/names/run-names.ts';
 import type { HumanRequest } from '../../interface/types.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 
 export const respondFilters = {
   agent: text('ID|NAME', 'Instead of runs: answer all pending requests of this agent', { complete: 'agents' }),
@@ -30,7 +31,9 @@ export async function matchingRuns(context: Context, input: Filters, type: Human
     until: age === undefined ? undefined : context.clock.now() - age,
   };
   const requests = await pendingRequests(await context.client(), context.teamId(), filter, (runId, error) =>
-    context.terminal.warn(`The request of run ${runId} cannot be read, so it is not answered: ${error.message}`),
+    context.terminal.warn(
+      `The request of run ${sanitizeLine(runId)} cannot be read, so it is not answered: ${sanitizeLine(error.message)}`,
+    ),
   );
   return requests.map(({ run_id: id, run_number }) => ({ id, run_number }));
 }

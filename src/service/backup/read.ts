@@ -10,7 +10,7 @@ import { InvalidArchiveError } from '../../base/tar/tar-entry.ts';
 import { type ReadEntry, readTar } from '../../base/tar/tar-reader.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import { hasCode } from '../sandbox/paths.ts';
-import { migrations } from '../store/database/sqlite/migrate.ts';
+import { knownMigrations } from '../store/data-directory.ts';
 import { type BackupInfo, databaseName, infoName, parseInfo, parseSums, sumLine, sumsName } from './format.ts';
 import { faultyLinks } from './links.ts';
 import { Places } from './places.ts';
@@ -92,7 +92,7 @@ class BackupReader {
   async #readInfo(entry: ReadEntry): Promise<void> {
     if (entry.name !== infoName || entry.size > maxInfoBytes) throw damagedBackup('it is not an aops backup');
     const bytes = await wholeContent(entry);
-    this.#progress.info = parseInfo(bytes.toString('utf8'), Object.keys(migrations));
+    this.#progress.info = parseInfo(bytes.toString('utf8'), knownMigrations);
     this.#checksums.set(infoName, createHash('sha256').update(bytes).digest('hex'));
   }
 

@@ -12,13 +12,16 @@ import { openCopy } from './database/sqlite/copy.ts';
 import { dataFailure } from './database/sqlite/data-failure.ts';
 import { fileCopies, holdFile } from './database/sqlite/file-hold.ts';
 import type { LogDamage } from './database/sqlite/log-damage.ts';
-import { appliedMigrations, refuseForeign, refuseUnfinishedImport } from './database/sqlite/migrate.ts';
+import { appliedMigrations, migrations, refuseForeign, refuseUnfinishedImport } from './database/sqlite/migrate.ts';
 import { openDatabase, openUnchanged } from './database/sqlite/open.ts';
 import { openSource, openTarget } from './database/sqlite/portable.ts';
 import { LocalIdempotencyKeys } from './idempotency/idempotency-keys.ts';
 import type { IdempotencyBounds } from './idempotency/key-usage.ts';
 import { reclaimJobs } from './jobs/jobs.ts';
 import type { Storage } from './storage.ts';
+
+/** The names of the migrations that this version knows for data directories. */
+export const knownMigrations: readonly string[] = Object.keys(migrations);
 
 export interface StorageOptions {
   clock: Clock;

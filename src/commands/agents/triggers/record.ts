@@ -6,6 +6,7 @@ import { time, withStyle } from '../../../cli/kit/output.ts';
 import { ifReadable } from '../../../cli/kit/secondary-requests.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { CaseTrigger } from '../../../interface/types.ts';
+import { sanitizeLine } from '../../../terminal/sanitize.ts';
 
 export const agentArgument = argument('The agent, by ID or name', { complete: 'agents' });
 export const triggerArgument = optionalArgument('The ID of the trigger (default: the trigger of the agent)');
@@ -67,5 +68,7 @@ export async function warnOfNoRevision(context: Context, { agent_id, enabled }: 
 /** Warns about other agents that process the queue. */
 export function warnOfConflict(context: Context, trigger: CaseTrigger): void {
   if (!trigger.enabled || !trigger.has_conflict) return;
-  context.terminal.warn(`${otherAgents(trigger)} the queue ${trigger.case_queue_name}; each case goes to one of these agents.`);
+  context.terminal.warn(
+    `${sanitizeLine(`${otherAgents(trigger)} the queue ${trigger.case_queue_name}`)}; each case goes to one of these agents.`,
+  );
 }

@@ -7,6 +7,7 @@ import type { Transcript } from '../../../cli/records/transcript.ts';
 import type { Client } from '../../../client/client.ts';
 import { FullScreen } from '../../../terminal/full-screen.ts';
 import { PromptCancelled } from '../../../terminal/prompts.ts';
+import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import type { Styles } from '../../../terminal/style.ts';
 import { type WidthOf, widthFor } from '../../../terminal/width.ts';
 import { EventSequence } from '../../../watch/envelope.ts';
@@ -299,7 +300,8 @@ class Board {
   async #summarize(): Promise<void> {
     const { terminal } = this.#context;
     const rows = this.#state.rows;
-    for (const { name, status, agent, title } of rows.slice(0, maxSummaryLines)) terminal.note(`${name}  ${status}  ${agent}: ${title}`);
+    for (const { name, status, agent, title } of rows.slice(0, maxSummaryLines))
+      terminal.note(sanitizeLine(`${name}  ${status}  ${agent}: ${title}`));
     const runs = [...this.#watch.runs.values()];
     const words = runs.length === 0 ? 'No runs match.' : countsInWords(await endsOf(runs, this.#labels, this.#errors));
     const openRuns = runs.filter(({ isReportedOver }) => !isReportedOver);

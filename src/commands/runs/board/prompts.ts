@@ -2,6 +2,7 @@
 import { answerHere, requestOf } from '../../../cli/following/answer-here.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import type { Client } from '../../../client/client.ts';
+import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import type { WatchedRun } from '../../../watch/many/watched-run.ts';
 import type { BoardRow } from './model.ts';
 
@@ -21,7 +22,7 @@ export async function answerRun({ context, client, run, row, leaveScreen, end }:
   const request = await requestOf(client, run.id);
   if (request === null) return `${row?.name} is not waiting for an answer.`;
   leaveScreen();
-  context.terminal.note(`${row?.name}  ${row?.agent}: ${row?.title}`);
+  context.terminal.note(sanitizeLine(`${row?.name}  ${row?.agent}: ${row?.title}`));
   const outcome = await answerHere(context, client, run.id, request, end);
   const words = { answered: 'Answered', left: 'Left pending', gone: 'No longer pending' };
   return `${words[outcome]}: ${request.title}`;
