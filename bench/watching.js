@@ -112,7 +112,7 @@ async function measure(folder, { messages, pause, watchers }) {
 
 const { values } = parseArgs({
   options: {
-    messages: { type: 'string', default: '40' },
+    messages: { type: 'string', default: '20' },
     pause: { type: 'string', default: '500' },
     watchers: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },

@@ -106,6 +106,7 @@ describe('runs evaluation', () => {
     expect(gate.code).toBe(1);
     expect(gate.json()).toMatchObject({ status: 'ready', passed: 4, severityCounts: { medium: 1 } });
     expect(gate.stderr).toContain('rubrics_failed');
+    expect(gate.stderr).toContain('1 rubric of severity medium or worse failed.');
     expect((await service.cli(['runs', 'evaluation', badRun, '--fail-on', 'critical'])).code).toBe(0);
     const issues = await service.cli(['runs', 'list', '--has-issues', '--color', 'never'], { tty: true, columns: 120 });
     expect(issues.stdout).toMatch(/^RUN +STATUS +TITLE +AGENT +ISSUES +CREATED( +ID)?\n[^\n]+ +open +shop +1 medium /);

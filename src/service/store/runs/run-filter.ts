@@ -142,7 +142,7 @@ export function filteredRuns(db: Queries, parameters: Values, values: Values) {
   if (values.withIssues) query = query.where(column('issues'), '>', sql.lit(0));
   for (const severity of severities) if (values[severity]) query = query.where(column(`${severity}_issues`), '>', sql.lit(0));
   if (values.withoutIssues) query = query.where('issues', '=', sql.lit(0));
-  if (values.phrase !== undefined) query = query.where(matchingRows(parameters, values));
+  if (values.phrase !== undefined) query = query.where(matchingRows(parameters));
   return values.contains === undefined ? query : query.where((where) => containsText(db, where, parameters, values));
 }
 

@@ -26,7 +26,7 @@ import {
   type Values,
   valuesOf,
 } from './run-filter.ts';
-import { countRunsOfNamedAgents, phraseOf, phraseOfAny, rowAfter } from './run-search.ts';
+import { countRunsOfNamedAgents, hasMoreCandidates, phraseOf } from './run-search.ts';
 import { sumTotals } from './run-totals.ts';
 
 export interface RunPage {
@@ -172,14 +172,14 @@ async function planSearch(db: Queries, filter: FilterOfOne): Promise<SearchPlan>
   const indexedFilter = filter.agentId === undefined ? filter : { ...filter, source: undefined };
   if ((await sumTotals(db, indexedFilter)) <= searchSlice) return { strategy: 'at once', values };
   const phrase = filter.search === undefined ? undefined : await phraseOfFew(db, filter.teamId, filter.search);
-  if (phrase !== undefined) return { strategy: 'at once', values: { ...values, phrase, withAgents: true } };
+  if (phrase !== undefined) return { strategy: 'at once', values: { ...values, phrase } };
   return { strategy: 'slices', values: ordered };
 }
 
 /** The phrase of a search for which the index has so few candidates that one query may read them all; undefined if there are more. */
 async function phraseOfFew(db: Queries, teamId: string, search: string): Promise<string | undefined> {
-  const phrase = await phraseOfAny(db, foldedSearch(search));
-  if (phrase === undefined || (await rowAfter(db, phrase, searchSlice)) !== undefined) return undefined;
+  const phrase = await phraseOf(db, foldedSearch(search));
+  if (phrase === undefined || (await hasMoreCandidates(db, phrase, searchSlice))) return undefined;
   return (await countRunsOfNamedAgents(db, { teamId, contains: patternOf(search) })) <= searchSlice ? phrase : undefined;
 }
 
@@ -208,27 +208,9 @@ async function countOfOne(db: Queries, filter: FilterOfOne): Promise<number> {
     return Math.max(0, allCount - (await countRuns(db, { ...filter, hasIssues: true })));
   }
   const { strategy, values } = await planSearch(db, filter);
-  if (strategy === 'slices') return countSearched(db, filter, values);
+  if (strategy === 'slices') return countOf(db, values, searchSlice);
   if (isIndexed(filter) && filter.number === undefined) return countOf(db, values, skippedSlice);
   return Number((await count.only(db, { ...values, ...wholeList, order: 'desc' })).total);
-}
-
-/** Counts the runs of a search that has many candidates: these are read in parts if the index finds all of them. */
-async function countSearched(db: Queries, filter: FilterOfOne, values: Values): Promise<number> {
-  const phrase = filter.search === undefined ? undefined : phraseOf(foldedSearch(filter.search));
-  const { teamId } = filter;
-  if (phrase === undefined || (await countRunsOfNamedAgents(db, { teamId, contains: values.contains as string })) > 0)
-    return countOf(db, values, searchSlice);
-  let total = 0;
-  let afterRow: number | undefined;
-  do {
-    const untilRow = await rowAfter(db, phrase, searchSlice - 1, afterRow);
-    const part = { ...values, phrase, afterRow, untilRow };
-    total += Number((await count.only(db, { ...part, ...wholeList, order: 'desc' })).total);
-    afterRow = untilRow;
-    await setImmediate();
-  } while (afterRow !== undefined);
-  return total;
 }
 
 async function countOf(db: Queries, values: Values, size: number): Promise<number> {

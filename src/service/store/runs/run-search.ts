@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { namesOf, preparedQuery } from '../database/prepared.ts';
+import { preparedQuery } from '../database/prepared.ts';
 
 /** The candidates for a search. */
 export interface Matches {
@@ -12,21 +12,10 @@ export interface Matches {
   phrase: string | undefined;
   /** The LIKE pattern for names of agents. */
   contains: string | undefined;
-  /** Whether the runs of agents with such a name are candidates, too. */
-  withAgents: true | undefined;
-  /** Limits the candidates of the index to rows after the first and up to the second. */
-  afterRow: number | undefined;
-  untilRow: number | undefined;
 }
 
-/** How many characters a text must have to be found in the index. */
-const minCharacters = 3;
-
-/** Whether a text is too short to be found as a phrase. */
-const isShort = (text: string): boolean => [...text].length < minCharacters;
-
-/** The phrase for a folded text; undefined if the index does not contain the text as a phrase. */
-export const phraseOf = (text: string): string | undefined => (isShort(text) ? undefined : quoted(text));
+/** How many characters the sequences have. */
+const sequenceLength = 3;
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
@@ -34,11 +23,11 @@ const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 const maxSequences = 64;
 
 /**
- * The same for a text of any length: a short one is found by all sequences that begin with it. Every character of a title begins one,
- * because the ID follows. Undefined as well if there are too many.
+ * What to search the index for. A short text is found by all sequences that begin with it; every character of a title begins one,
+ * because the ID follows. Undefined if there are too many.
  */
-export async function phraseOfAny(db: Queries, text: string): Promise<string | undefined> {
-  if (!isShort(text)) return quoted(text);
+export async function phraseOf(db: Queries, text: string): Promise<string | undefined> {
+  if ([...text].length >= sequenceLength) return quoted(text);
   const sequences = await sequencesFrom.all(db, { first: text, last: `${text}\u{10ffff}`, limit: maxSequences + 1 });
   if (sequences.length > maxSequences) return undefined;
   // An empty phrase matches nothing.
@@ -68,15 +57,10 @@ const sequencesFrom = preparedQuery((db, { first, last, limit }: { first: string
     .$narrowType<{ term: string }>(),
 );
 
-/** The condition that a run is a candidate. `values` determines which of the parameters exist. */
-export function matchingRows(parameters: Partial<Matches>, values: Partial<Matches>): RawBuilder<SqlBool> {
-  const after = values.afterRow === undefined ? sql`` : sql`and rowid > ${parameters.afterRow}`;
-  const until = values.untilRow === undefined ? sql`` : sql`and rowid <= ${parameters.untilRow}`;
-  const ofAgents = sql`union all select runs.rowid from runs
-    where agent_id in (select id from agents where name_folded like ${parameters.contains} escape '\\')`;
-  return sql<SqlBool>`runs.rowid in (select rowid from run_search where run_search match ${parameters.phrase} ${after} ${until}
-    ${values.withAgents ? ofAgents : sql``})`;
-}
+/** The condition that a run is a candidate: the index has it, or the name of its agent matches. */
+export const matchingRows = ({ phrase, contains }: Partial<Matches>): RawBuilder<SqlBool> =>
+  sql<SqlBool>`runs.rowid in (select rowid from run_search where run_search match ${phrase}
+    union all select runs.rowid from runs where agent_id in (select id from agents where name_folded like ${contains} escape '\\'))`;
 
 /** How many runs the agents of a team have whose name contains a text. */
 export async function countRunsOfNamedAgents(db: Queries, { teamId, contains }: { teamId: string; contains: string }): Promise<number> {
@@ -93,19 +77,11 @@ const runsOfAgents = preparedQuery((db, { teamId, contains }: { teamId: string; 
     .select((select) => select.fn.sum<number | null>('runs').as('total')),
 );
 
-/** The row of the candidate after this many others; undefined if there are fewer. */
-export async function rowAfter(db: Queries, phrase: string, skipCount: number, afterRow?: number): Promise<number | undefined> {
-  return (await matchAt.first(db, { phrase, afterRow, skipCount }))?.row;
+/** Whether a phrase has more candidates than these. */
+export async function hasMoreCandidates(db: Queries, phrase: string, count: number): Promise<boolean> {
+  return (await candidateAt.first(db, { phrase, count })) !== undefined;
 }
 
-const matchAt = preparedQuery(
-  (db, parameters: { phrase: string; afterRow: number | undefined; skipCount: number }, values) => {
-    const matches = db.selectFrom('run_search').where(sql<boolean>`run_search match ${parameters.phrase}`);
-    return (values.afterRow === undefined ? matches : matches.where('rowid', '>', parameters.afterRow as number))
-      .select('rowid as row')
-      .orderBy('rowid')
-      .limit(1)
-      .offset(parameters.skipCount);
-  },
-  (values) => namesOf(values).join(),
+const candidateAt = preparedQuery((db, { phrase, count }: { phrase: string; count: number }) =>
+  db.selectFrom('run_search').where(sql<boolean>`run_search match ${phrase}`).select('rowid').limit(1).offset(count),
 );

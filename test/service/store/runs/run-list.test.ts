@@ -5,6 +5,7 @@ import Libsql from 'libsql';
 import { expect, it } from 'vitest';
 import { putEvaluation } from '../../../../src/service/store/agents/evaluations.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { searchSlice } from '../../../../src/service/store/database/slices.ts';
 import { LibsqlDialect } from '../../../../src/service/store/database/sqlite/dialect.ts';
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import type { RunFilter } from '../../../../src/service/store/runs/run-filter.ts';
@@ -25,7 +26,7 @@ async function openWatched() {
       const steps = file.prepare(`explain query plan ${sql}`).all([...parameters]) as { detail: string }[];
       return steps.map(({ detail }) => detail).join('\n');
     });
-  return { db, plans };
+  return { db, plans, queries };
 }
 
 const page = { limit: 20, offset: 0, order: 'desc' } as const;
@@ -101,6 +102,21 @@ it.each<[Partial<RunFilter>]>([
     expect(plan).toContain('SCAN run_search VIRTUAL TABLE INDEX');
     expect(plan).not.toMatch(/runs_listed|SCAN runs$/m);
   }
+});
+
+it('the total of a search that most runs match uses the index once, which it reads from its beginning each time', async () => {
+  const { db, queries } = await openWatched();
+  await sql`pragma foreign_keys = off`.execute(db);
+  await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(4 * searchSlice)})
+    insert into runs (id, team_id, agent_id, build_id, run_number, title, title_folded, status, source, sandbox_id, runtime, procedure_hash,
+      turn, submitted_prompt_count, resume_count, created_at, updated_at)
+    select printf('run-%d', i), 't', 'a', 'b', i, 'Invoice', 'invoice', 'completed', 'api', 's', 'script', 'h', 1, 0, 0,
+      printf('2026-01-01T%08d', i), '' from n`.execute(db);
+  await sql`insert into run_totals (team_id, agent_id, source, status, runs)
+    select team_id, agent_id, source, status, count(*) from runs group by 1, 2, 3, 4`.execute(db);
+  queries.length = 0;
+  expect(await countRuns(db, { teamId: 't', search: 'invoice' })).toBe(4 * searchSlice);
+  expect(queries.filter((query) => query.sql.includes('run_search match'))).toHaveLength(1);
 });
 
 it.each<[Partial<RunFilter>]>([[{}], [{ agentId: 'a' }], [{ statuses: ['failed', 'waiting'] }], [{ source: 'api' }]])(
