@@ -134,8 +134,8 @@ async function turns(folder, name, args, { rounds }, goal) {
   return { name, bare_ms: bare, host_ms: host, contained_ms: contained, ratio: host / bare, goal };
 }
 
-/** The number of processes that a process has started, directly and indirectly. */
-async function descendants(pid) {
+/** The number of agents that a process has started, directly and indirectly. Its other processes stay as long as it does. */
+async function agentsOf(pid) {
   const parents = new Map();
   for (const name of await readdir('/proc'))
     if (/^\d+$/.test(name)) {
@@ -144,7 +144,8 @@ async function descendants(pid) {
       if (state !== 'Z') parents.set(Number(name), Number(parent));
     }
   const isBelow = (id) => id !== undefined && (parents.get(id) === pid || isBelow(parents.get(id)));
-  return [...parents.keys()].filter((id) => isBelow(id)).length;
+  const commands = [...parents.keys()].filter(isBelow).map((id) => readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => ''));
+  return (await Promise.all(commands)).filter((command) => command.includes(agentFile)).length;
 }
 
 /** Memory of a process in MiB, without garbage. @param file where the process writes the size of its heap */
@@ -176,14 +177,14 @@ async function waitingRuns(folder, { waiting }) {
     const { pending_human_request: request } = await call('GET', `/v2/runs/${first}`);
     await call('POST', `/v2/runs/${first}/human-requests/${request.id}/respond`, { approved: true });
     await untilStatus({ ...service, call }, first, 'completed');
-    while ((await descendants(service.pid)) > 0) await setTimeout(100);
+    while ((await agentsOf(service.pid)) > 0) await setTimeout(100);
     const before = await memoryOf(service.pid, file);
     for (let index = 0; index < waiting; index += 1) await begin();
-    const withProcesses = await descendants(service.pid);
+    const withProcesses = await agentsOf(service.pid);
     const startedAt = performance.now();
-    while ((await descendants(service.pid)) > 0 && performance.now() - startedAt < idleLimit) await setTimeout(1_000);
+    while ((await agentsOf(service.pid)) > 0 && performance.now() - startedAt < idleLimit) await setTimeout(1_000);
     const after = await memoryOf(service.pid, file);
-    const processes = await descendants(service.pid);
+    const processes = await agentsOf(service.pid);
     return {
       ...{ runs: waiting, before_mib: before, after_mib: after },
       mib_per_run: Math.max(after.heap - before.heap, after.resident - before.resident, 0) / waiting,
