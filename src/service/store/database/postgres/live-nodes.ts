@@ -1,20 +1,39 @@
 /** Finds processes that work on a database. */
 import { sql } from 'kysely';
+import { steadyTime, systemClock } from '../../../../base/clock.ts';
 import { AopsError, exitCodes } from '../../../../base/errors.ts';
 import type { Queries } from '../database.ts';
 
 /** Begins the name of every connection of aops (connections.ts). */
 const prefix = 'aops/';
 
-/** Refuses a database to which nodes are connected. @param instanceId names the connections of this process @throws AopsError `nodes_running` */
+/** How long a connection that was closed may still be listed, and the pause before the next look, in milliseconds. */
+const closing = { limit: 1_000, pause: 50 };
+
+/**
+ * Refuses a database to which nodes are connected. Those that are just leaving are waited for.
+ * @param instanceId names the connections of this process
+ * @throws AopsError `nodes_running`
+ */
 export async function refuseConnectedNodes(db: Queries, instanceId: string): Promise<void> {
-  const connected = await sql<{
+  const deadline = steadyTime(systemClock) + closing.limit;
+  for (;;) {
+    const names = await connectedNodes(db, instanceId);
+    if (names.length === 0) return;
+    if (steadyTime(systemClock) >= deadline)
+      throw nodesRunning(`The database is in use by ${names.join(', ')}.`, 'Stop all nodes, then run the command again.');
+    await systemClock.sleep(closing.pause);
+  }
+}
+
+/** The names of the processes that are connected to the database, without this one. */
+async function connectedNodes(db: Queries, instanceId: string): Promise<string[]> {
+  const { rows } = await sql<{
     name: string;
   }>`select distinct substr(application_name, ${prefix.length + 1}::int) as name from pg_stat_activity
     where datname = current_database() and application_name like ${`${prefix}%`} and application_name <> ${prefix + instanceId}
     order by 1`.execute(db);
-  const names = connected.rows.map(({ name }) => name);
-  if (names.length > 0) throw nodesRunning(`The database is in use by ${names.join(', ')}.`, 'Stop all nodes, then run the command again.');
+  return rows.map(({ name }) => name);
 }
 
 /**
