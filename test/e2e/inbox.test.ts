@@ -95,6 +95,18 @@ describe('aops inbox', () => {
     expect(await inbox.exit).toBe(130);
     expect(await statusOf(remainingRun)).toBe('waiting');
   });
+
+  it('prints NDJSON on a terminal instead of asking', async () => {
+    const run = await startAsking('payer');
+    const inbox = machine.terminal('inbox', '--watch', '-o', 'ndjson');
+    await inbox.shows('human_request.pending');
+    inbox.type(keys.enter, keys.down, keys.enter);
+    // No key has answered it.
+    expect((await machine.here('runs', 'respond', run, '--approve')).code).toBe(0);
+    await inbox.shows('human_request.resolved');
+    inbox.type(keys.ctrlC);
+    expect(await inbox.exit).toBe(130);
+  });
 });
 
 describe('aops inbox at 80x24', () => {

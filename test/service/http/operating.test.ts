@@ -1,7 +1,9 @@
 /** What operators need: liveness, readiness, metrics, TLS, proxies, and the log. */
+import { X509Certificate } from 'node:crypto';
 import { request as httpsRequest } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
 import { describe, expect, it } from 'vitest';
+import { checkTls } from '../../../src/service/http/tls.ts';
 import type { LogEntry } from '../../../src/service/service.ts';
 import { runPromptly } from '../../support/promptly.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
@@ -168,6 +170,15 @@ const fingerprintOn = (port: number) =>
     });
     socket.on('error', reject);
   });
+
+describe('the check of a certificate', () => {
+  it('refuses it from the moment on at which it expires', () => {
+    const pair = certificate('server');
+    const end = Date.parse(new X509Certificate(pair.cert).validTo);
+    expect(() => checkTls(pair, end - 1)).not.toThrow();
+    expect(() => checkTls(pair, end)).toThrow(/certificate expired on/);
+  });
+});
 
 describe('TLS', () => {
   it('uses the certificate, and a new one for connections after it was changed', async () => {

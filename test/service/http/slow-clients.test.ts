@@ -186,4 +186,21 @@ describe('a share of connections', () => {
     shares.admit(sockets[2] as unknown as Socket);
     expect(refusals).toHaveLength(2);
   });
+
+  it('is one connection larger when one of several closes', () => {
+    const shares = new ConnectionShares(2, () => false);
+    let refused = 0;
+    const admit = (): EventEmitter => {
+      const socket = Object.assign(new EventEmitter(), { remoteAddress: '192.0.2.1', destroy: () => (refused += 1) });
+      shares.admit(socket as unknown as Socket);
+      return socket;
+    };
+    const first = admit();
+    admit();
+    first.emit('close');
+    admit();
+    expect(refused).toBe(0);
+    admit();
+    expect(refused).toBe(1);
+  });
 });

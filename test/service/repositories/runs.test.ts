@@ -170,10 +170,12 @@ describe('a run with a repository', () => {
   it('includes a commit that no branch contains, such as that of git stash create', async () => {
     const source = await newRepository(path.join(service.folder, 'stashed'), { 'a.txt': 'a' });
     await source.write({ 'a.txt': 'work in progress' });
-    const { run, repository } = await start(minimalSteps, { path: source.folder, ref: (await source.git('stash', 'create')).trim() });
+    const ref = (await source.git('stash', 'create')).trim();
+    const { run, repository } = await start(minimalSteps, { path: source.folder, ref });
     expect(repository.uncommitted_files).toBe(0);
     await service.until(run.id, 'completed');
     expect(await readFile(path.join(workspaceOf(run), 'a.txt'), 'utf8')).toBe('work in progress');
+    expect((await texts(run.id))[0]).toContain(ref);
   });
 
   it('says that uncommitted work is not included', async () => {

@@ -89,6 +89,29 @@ describeNeeding(needsPostgres, 'a worker', () => {
     expect(claims.map((subjects) => subjects.length)).toEqual([8, 2]);
   });
 
+  it('claims all that are due although none of them ends', async () => {
+    const subjectIds = [...'abcdefghij'];
+    const [allHaveBegun, end] = [new Gate(), new Gate()];
+    let begun = 0;
+    afterTest(async () => end.open());
+    await startWorker(
+      () => [
+        defineJob({
+          kind: 'k',
+          concurrency: 20,
+          async run() {
+            begun += 1;
+            if (begun === subjectIds.length) allHaveBegun.open();
+            await end.opened;
+          },
+          claim: (_, trx, kind, claimant) => claimJob(trx, kind, claimant),
+        }),
+      ],
+      subjectIds.map((subjectId) => ['k', subjectId] as const),
+    );
+    await allHaveBegun.opened;
+  }, 20_000);
+
   it('claims jobs whose leases have ended in transactions of their own', async () => {
     const claims = await claimedTogether([...'abc'], claimJob, (store) => store.updateTable('jobs').set({ status: 'running' }).execute());
     expect(claims.map((subjects) => subjects.length)).toEqual([1, 1, 1]);
