@@ -29,12 +29,17 @@ const hasGh = spawnSync('gh', ['--version'], { stdio: 'ignore' }).status === 0;
 /** The case that the others are compared with, unless they name a `peer`. */
 const floor = 'node -e 0';
 
+/** What a shell runs when TAB is pressed after these words. */
+const completing = (...words) => ({ name: `TAB after ${words.join(' ')}`, args: [launcher, '__complete', '--', ...words] });
+
 /** The cases. `gh api` sends the request of `aops runs list` to the same service. */
 const cases = [
   { name: floor, args: ['-e', '0'] },
   { name: 'aops --version', args: [launcher, '--version'], goal: 1.1 },
   { name: 'aops runs list', args: [launcher, 'runs', 'list'], goal: 2.3 },
-  { name: 'aops completion bash', args: [launcher, 'completion', 'bash'], goal: 1.8 },
+  { name: 'aops completion bash', args: [launcher, 'completion', 'bash'] },
+  { ...completing('runs', 'st'), goal: 1.8 },
+  { ...completing('runs', 'start', '--age'), goal: 1.8 },
   ...(hasExecutable
     ? [
         { name: 'executable --version', program: executable, args: ['--version'], ...(hasGh && { peer: 'gh --version', goal: 1 }) },
