@@ -37,7 +37,7 @@ const cases = [
   { name: floor, args: ['-e', '0'] },
   { name: 'aops --version', args: [launcher, '--version'], goal: 1.1 },
   { name: 'aops runs list', args: [launcher, 'runs', 'list'], goal: 2.3 },
-  { name: 'aops completion bash', args: [launcher, 'completion', 'bash'] },
+  { name: 'aops completion bash', args: [launcher, 'completion', 'bash'], goal: 1.8 },
   { ...completing('runs', 'st'), goal: 1.8 },
   { ...completing('runs', 'start', '--age'), goal: 1.8 },
   ...(hasExecutable
