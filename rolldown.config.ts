@@ -1,7 +1,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
-import { defineConfig, type Plugin } from 'rolldown';
+import { defineConfig, type Plugin, rolldown } from 'rolldown';
 import { libraryFolder, licensesOf } from './scripts/licenses/licenses.ts';
+
+/** Native and WebAssembly packages find their binaries relative to themselves; the browser library is large, and only `browse` steps load it. */
+const packages = ['libsql', 'jq-wasm', 'playwright-core'];
+/** The other form (UMD) contains calls of `require` that no bundler can resolve. */
+const aliases = { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } };
 
 /**
  * Modules that libraries would load at every start but that aops never uses, and their replacements. Each was measured
@@ -48,6 +54,38 @@ function withSummaries(source: string, folder: string): string {
     if (text === undefined) throw new Error(`${path.join(folder, file)} does not begin with a plain summary.`);
     return `Object.assign(${load}, { summary: ${text} })`;
   });
+}
+
+/**
+ * The source of command-words.ts in the bundle: a function that returns the words of all commands. To find them, the commands are
+ * bundled on their own, and loaded.
+ */
+async function wordsOfCommands(module: string): Promise<string> {
+  const entry = '\0words-of-commands';
+  const bundle = await rolldown({
+    input: { words: entry },
+    platform: 'node',
+    external: packages,
+    resolve: aliases,
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'entry',
+        resolveId: (id) => (id === entry ? id : null),
+        load: (id) =>
+          id === entry
+            ? `import { commandTree } from ${JSON.stringify(path.resolve('src/commands/index.ts'))};
+               import { commandWords } from ${JSON.stringify(module)};
+               export const words = () => commandWords(() => commandTree);`
+            : null,
+      },
+    ],
+  });
+  const dir = path.resolve('node_modules/.cache/words-of-commands');
+  await bundle.write({ dir, format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: '[name]-[hash].cjs', cleanDir: true });
+  await bundle.close();
+  const { words } = createRequire(import.meta.url)(path.join(dir, 'words.cjs')) as { words: () => Promise<unknown> };
+  return `const words = ${JSON.stringify(JSON.stringify(await words()))};\nexport const commandWords = async () => JSON.parse(words);\n`;
 }
 
 const bundledLibraries = new Set<string>();
@@ -109,15 +147,17 @@ export const containedBridge = defineConfig({
 const program = defineConfig({
   input: { main: 'src/main.ts' },
   platform: 'node',
-  // Native and WebAssembly packages find their binaries relative to themselves; the browser library is large, and only `browse` steps load it.
-  external: ['libsql', 'jq-wasm', 'playwright-core'],
-  // Its other form (UMD) contains calls of `require` that no bundler can resolve.
-  resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
+  external: packages,
+  resolve: aliases,
   plugins: [
     licenses,
     {
       name: 'summaries',
       transform: (source, id) => (/[\\/]src[\\/]commands[\\/].+[\\/]index\.ts$/.test(id) ? withSummaries(source, path.dirname(id)) : null),
+    },
+    {
+      name: 'words of commands',
+      load: (id) => (/[\\/]completion[\\/]command-words\.ts$/.test(id) ? wordsOfCommands(id) : null),
     },
     {
       name: 'replacements',
@@ -158,7 +198,7 @@ const program = defineConfig({
         { name: 'version', test: /[\\/]src[\\/]base[\\/]version\.ts$/, priority: 3 },
         {
           name: 'core',
-          test: /[\\/]src[\\/](cli[\\/](program[\\/]program|kit[\\/](command|flags|list|output)|names[\\/]resolve)|commands[\\/]index)\.ts$/,
+          test: /[\\/]src[\\/](cli[\\/](program[\\/]program|kit[\\/](command|flags|list|output)|names[\\/]resolve)|commands[\\/]index|base[\\/]short-name)\.ts$/,
           priority: 2,
         },
         {

@@ -40,6 +40,8 @@ const cases = [
   { name: 'aops completion bash', args: [launcher, 'completion', 'bash'], goal: 1.8 },
   { ...completing('runs', 'st'), goal: 1.8 },
   { ...completing('runs', 'start', '--age'), goal: 1.8 },
+  // It also offers the user's aliases and extensions.
+  completing('ru'),
   ...(hasExecutable
     ? [
         { name: 'executable --version', program: executable, args: ['--version'], ...(hasGh && { peer: 'gh --version', goal: 1 }) },

@@ -18,7 +18,7 @@ load()
   .main(
     process,
     () => require('../dist/code-cache.js').useCodeCache(process, path.join(__dirname, '..', 'dist')),
-    (text) => fs.writeSync(1, text),
+    (bytes) => fs.writeSync(1, bytes),
   )
   .then((code) => {
     process.exitCode = code;

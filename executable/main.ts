@@ -29,7 +29,7 @@ if (!runProgramFile(argv.slice(2), load)) {
   const { main } = load('./main.js') as { main: typeof import('../src/main.ts').main };
   // See code-cache.ts.
   const prepare = (): void => (load('node:v8') as typeof import('node:v8')).setFlagsFromString('--liftoff-only');
-  void main(process, prepare, (text) => fs.writeSync(1, text)).then((code) => {
+  void main(process, prepare, (bytes) => fs.writeSync(1, bytes)).then((code) => {
     process.exitCode = code;
   });
 }

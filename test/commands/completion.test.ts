@@ -4,6 +4,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { remoteSources } from '../../src/cli/picking/sources.ts';
 import { CompletionCache } from '../../src/commands/completion/cache.ts';
+import { runCli } from '../support/run-cli.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -100,6 +101,26 @@ describe('completion', () => {
     expect(await wordsOf('cases', 'search', 'bills', '--label', 'v')).toEqual(['vendor=acme']);
     expect(await offers('agents', 'schedules', 'get', 'greeter', '')).toEqual([`${createResult.stdout.trim()}\tevery day at 09:00`]);
     expect(await wordsOf('agents', 'rubrics', 'update', 'greeter', '')).toEqual(['says-hi']);
+  });
+
+  it('is complete even if the reader takes only a part of it at a time', async () => {
+    const whole = await runCli(['completion', 'bash']);
+    const taken: string[] = [];
+    const writeDirectly = (bytes: Uint8Array): number => {
+      if (taken.length === 2) throw new Error('EAGAIN');
+      taken.push(Buffer.from(bytes.subarray(0, 100)).toString());
+      return 100;
+    };
+    const { code, stdout } = await runCli(['completion', 'bash'], { writeDirectly });
+    expect({ code, stdout: taken.join('') + stdout }).toEqual({ code: 0, stdout: whole.stdout });
+    expect(taken.map(({ length }) => length)).toEqual([100, 100]);
+  });
+
+  it('keeps each candidate on its own line', async () => {
+    const create = ['queues', 'create', 'receipts', '--description', 'Bills\nrm -rf ~\tnothing'];
+    expect(await service.cli(create)).toMatchObject({ code: 0 });
+    expect(await service.cli(['__refresh', 'queues'])).toMatchObject({ code: 0 });
+    expect(await offers('queues', 'get', 'rec')).toEqual(['receipts\tBills rm -rf ~ nothing']);
   });
 
   it('never offers hidden commands', async () => {

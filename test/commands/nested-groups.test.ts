@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { manualPages } from '../../scripts/generate/manual.ts';
 import { defineCommand, defineGroup } from '../../src/cli/kit/command.ts';
-import type { Context } from '../../src/cli/kit/context.ts';
 import { argument, choice } from '../../src/cli/kit/flags.ts';
 import { textOutput } from '../../src/cli/kit/output.ts';
 import type { Entries } from '../../src/cli/kit/tree.ts';
 import { describeCommand, loadAllCommands } from '../../src/cli/program/describe.ts';
-import { candidates } from '../../src/commands/completion/complete.ts';
+import { candidates, lineOf } from '../../src/commands/completion/candidates.ts';
+import { commandWords } from '../../src/commands/completion/command-words.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -49,9 +49,6 @@ const tree: Entries = {
 };
 
 const run = (...argv: string[]): Promise<CliResult> => runCli(argv, { env, tree });
-
-/** A context without aliases and extensions. */
-const noUserCommands = { env: {}, launcher: { platform: 'linux' }, store: { aliases: () => ({}) } } as unknown as Context;
 
 describe('a command in a group within a group', () => {
   it('runs with global flags anywhere, and loads no other command', async () => {
@@ -99,15 +96,15 @@ describe('a command in a group within a group', () => {
   });
 
   it('is completed word by word', async () => {
-    const offers = async (...words: string[]): Promise<string[]> =>
-      (await candidates(noUserCommands, tree, words.slice(0, -1), words.at(-1) ?? '')).words.map(([word]) => word);
-    expect(await offers('')).toEqual(['hooks']);
-    expect(await offers('hooks', '')).toEqual(['get', 'secret']);
-    expect(await offers('--profile', 'p', 'hooks', 'secret', '')).toEqual(['show', 'rotate', 'deep']);
-    expect(await offers('hooks', 'secret', 'deep', '')).toEqual(['dive']);
-    expect(await offers('hooks', 'secret', 'show', '--colour', '')).toEqual(['red', 'blue']);
-    expect(await offers('hooks', 'secret', 'show', 'X', '--co')).toContain('--colour');
-    expect(await offers('hooks', 'nothing', '')).toEqual([]);
+    const commands = await commandWords(() => tree);
+    const offers = (...words: string[]): string[] => candidates(commands, lineOf(words)).words.map(([word]) => word);
+    expect(offers('')).toEqual(['hooks']);
+    expect(offers('hooks', '')).toEqual(['get', 'secret']);
+    expect(offers('--profile', 'p', 'hooks', 'secret', '')).toEqual(['show', 'rotate', 'deep']);
+    expect(offers('hooks', 'secret', 'deep', '')).toEqual(['dive']);
+    expect(offers('hooks', 'secret', 'show', '--colour', '')).toEqual(['red', 'blue']);
+    expect(offers('hooks', 'secret', 'show', 'X', '--co')).toContain('--colour');
+    expect(offers('hooks', 'nothing', '')).toEqual([]);
   });
 
   it('is described with its full path and included in the manual', async () => {

@@ -15,17 +15,20 @@ beforeAll(async () => {
   await machine.file('a folder.txt', '');
 });
 
-itNeeding(needsScript, 'lists the commands of a group with their summaries, without loading them', async () => {
-  const argv = ['__complete', '--', 'agents', 'schedules', ''];
-  const { stdout } = await runCli(argv);
-  expect(stdout).toMatch(/^list\t\S/m);
-  machine.env.NODE_DEBUG = 'module';
-  const result = await machine.aops(...argv);
-  delete machine.env.NODE_DEBUG;
-  expect(result.stdout).toBe(stdout);
-  const chunks = [...result.stderr.matchAll(/load "[^"]*dist\/([\w-]+)-[\w-]{8}\.js" for/g)].map(([, name]) => name);
-  expect(chunks).toContain('complete');
-  expect(chunks).not.toContain('update');
+itNeeding(needsScript, 'completes flags and their values, and prints its script, with none of the code of the program', async () => {
+  const loadedBy = async (...argv: string[]): Promise<string[]> => {
+    machine.env.NODE_DEBUG = 'module';
+    const result = await machine.aops(...argv);
+    delete machine.env.NODE_DEBUG;
+    expect(result.stdout).toBe((await runCli(argv, { env: machine.env })).stdout);
+    return [...result.stderr.matchAll(/load "[^"]*dist\/([\w-]+)-[\w-]{8}\.js" for/g)].map(([, name]) => name as string);
+  };
+  const always = ['rolldown-runtime', 'version'];
+  const words = [...always, 'quick', 'command-words'];
+  expect(await loadedBy('__complete', '--', 'agents', 'schedules', '')).toEqual(words);
+  expect(await loadedBy('__complete', '--', 'runs', 'watch', '--on-request', '')).toEqual(words);
+  expect(await loadedBy('completion', 'bash')).toEqual([...always, 'scripts']);
+  expect(await loadedBy('__complete', '--', '')).toContain('complete');
 });
 
 describe('bash', () => {

@@ -143,7 +143,7 @@ describeNeeding(needsPosix, 'a full disk', () => {
 });
 
 describeNeeding(needsPosix, 'an output that cannot be written', () => {
-  const commandLines = ['--help', 'help runs', 'runs', 'runs list --help', '--version', 'commands', 'help scripting'];
+  const commandLines = ['--help', 'help runs', 'runs', 'runs list --help', '--version', 'completion zsh', 'commands', 'help scripting'];
   it.each(commandLines)('is reported by aops %s', async (words) => {
     const stderr =
       'error: The output cannot be written: ENOSPC: no space left on device, write\nhint: Check the disk, or the program that reads the output.\n';

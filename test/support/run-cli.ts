@@ -25,6 +25,8 @@ export interface CliOptions {
   onStart?: (interrupt: () => void, deliver: (signal: Signal) => void) => void;
   /** Called after each write with the contents of stdout and stderr so far. */
   onOutput?: (stdout: string, stderr: string) => void;
+  /** See main.ts. */
+  writeDirectly?: (bytes: Uint8Array) => number;
 }
 
 export interface CliResult {
@@ -88,7 +90,8 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
     for (const listener of [...listeners[signal]]) listener();
   };
   options.onStart?.(() => deliver('SIGINT'), deliver);
-  const run = (host: Host): Promise<number> => (options.tree ? runProgram(host, options.tree) : main(host));
+  const run = (host: Host): Promise<number> =>
+    options.tree ? runProgram(host, options.tree) : main(host, undefined, options.writeDirectly);
   const [execPath = process.execPath, script = ''] = options.program ?? [process.execPath, 'aops'];
   const code = await run({
     argv: [execPath, script, ...argv],

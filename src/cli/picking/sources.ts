@@ -11,6 +11,7 @@ import { isUuid } from '../kit/checks.ts';
 import type { RemoteSource } from '../kit/flags.ts';
 import { labelText } from '../names/label.ts';
 import { runWord } from '../names/run-names.ts';
+import { isOwned, type OwnedSource, ownerOf } from './owned-sources.ts';
 
 /** A word and its description. */
 export type Word = [word: string, summary: string];
@@ -76,51 +77,36 @@ const numbersOffered = 5;
 type ReadOf = (client: Client, owner: string) => Promise<Word[]>;
 
 /** Sources whose words belong to the argument in front of them on the line; two requests each if that is a name. */
-export const ownedSources = {
-  labels: {
-    owner: 'queues',
-    read: async (client, queue_id) => {
-      const { labels } = await client.call('listQueueLabels', { params: { queue_id }, query: { limit } });
-      return labels.map((label): Word => [labelText(label), pluralize(label.case_count, 'case')]);
-    },
+const ownedSources: Readonly<Record<OwnedSource, ReadOf>> = {
+  labels: async (client, queue_id) => {
+    const { labels } = await client.call('listQueueLabels', { params: { queue_id }, query: { limit } });
+    return labels.map((label): Word => [labelText(label), pluralize(label.case_count, 'case')]);
   },
-  schedules: {
-    owner: 'agents',
-    read: async (client, agent_id) => {
-      const { schedules } = await client.call('listAgentSchedules', { params: { agent_id } });
-      return schedules.map((schedule): Word => [schedule.id, timesInWords(schedule)]);
-    },
+  schedules: async (client, agent_id) => {
+    const { schedules } = await client.call('listAgentSchedules', { params: { agent_id } });
+    return schedules.map((schedule): Word => [schedule.id, timesInWords(schedule)]);
   },
-  rubrics: {
-    owner: 'agents',
-    read: async (client, agentId) => {
-      const { rubrics } = await client.call('getEvalRubrics', { params: { agentId } });
-      return rubrics.map(({ slug, description }): Word => [slug, description]);
-    },
+  rubrics: async (client, agentId) => {
+    const { rubrics } = await client.call('getEvalRubrics', { params: { agentId } });
+    return rubrics.map(({ slug, description }): Word => [slug, description]);
   },
-  memory: {
-    owner: 'agents',
-    read: async (client, agent_id) => {
-      const { files } = await client.call('listAgentMemoryFiles', { params: { agent_id } });
-      return files.map(({ path, updated_at }): Word => [path, updated_at ?? '']);
-    },
+  memory: async (client, agent_id) => {
+    const { files } = await client.call('listAgentMemoryFiles', { params: { agent_id } });
+    return files.map(({ path, updated_at }): Word => [path, updated_at ?? '']);
   },
-} as const satisfies Partial<Record<RemoteSource, { owner: 'agents' | 'queues'; read: ReadOf }>>;
+};
 
-export type OwnedSource = keyof typeof ownedSources;
+/** The names of all sources. */
+export const remoteSourceNames: readonly string[] = [...Object.keys(remoteSources), ...Object.keys(ownedSources)];
 
-export const isOwned = (name: string): name is OwnedSource => Object.hasOwn(ownedSources, name);
-
-export const isRemoteSource = (name: string | undefined): name is RemoteSource =>
-  name !== undefined && (Object.hasOwn(remoteSources, name) || isOwned(name));
+export const isRemoteSource = (name: string | undefined): name is RemoteSource => name !== undefined && remoteSourceNames.includes(name);
 
 /** The words of a source. @param ownerName the agent or queue, by ID or name, for words that belong to one; without it they are empty */
 export async function readWords(source: RemoteSource, client: Client, teamId: string, ownerName: string | undefined): Promise<Word[]> {
   if (!isOwned(source)) return remoteSources[source](client, teamId);
-  const { owner, read } = ownedSources[source];
   if (ownerName === undefined) return [];
-  const id = isUuid(ownerName) ? ownerName : (await owners[owner](client, teamId)).find(({ name }) => name === ownerName)?.id;
-  return id === undefined ? [] : read(client, id);
+  const id = isUuid(ownerName) ? ownerName : (await owners[ownerOf[source]](client, teamId)).find(({ name }) => name === ownerName)?.id;
+  return id === undefined ? [] : ownedSources[source](client, id);
 }
 
 const owners = {

@@ -1,7 +1,7 @@
 import { UsageError } from '../../base/errors.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { argument, optionalArgument } from '../../cli/kit/flags.ts';
-import { isRemoteSource, ownedSources, readWords, remoteSources } from '../../cli/picking/sources.ts';
+import { isRemoteSource, readWords, remoteSourceNames } from '../../cli/picking/sources.ts';
 import { cacheFor } from './remote.ts';
 
 /** Started by completion in the background: reads the words of a source and caches them for the next time. */
@@ -24,8 +24,7 @@ export default defineCommand({
   ],
   examples: [{ command: 'aops __refresh runs', text: 'Update the cached runs' }],
   async run(context, { source, of }) {
-    if (!isRemoteSource(source))
-      throw new UsageError(`"${source}" is not a source.`, `Sources: ${Object.keys({ ...remoteSources, ...ownedSources }).join(', ')}.`);
+    if (!isRemoteSource(source)) throw new UsageError(`"${source}" is not a source.`, `Sources: ${remoteSourceNames.join(', ')}.`);
     const client = await context.client();
     const words = await readWords(source, client, context.teamId(), of);
     const { profile, team, baseUrl } = context.flags;

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import type { Context } from '../../cli/kit/context.ts';
 import type { RemoteSource } from '../../cli/kit/flags.ts';
 import { flagName } from '../../cli/kit/flags.ts';
-import { isOwned, type Word } from '../../cli/picking/sources.ts';
+import { isOwned } from '../../cli/picking/owned-sources.ts';
+import type { Word } from '../../cli/picking/sources.ts';
 import { resolveConfig } from '../../config/resolve.ts';
 import { CompletionCache } from './cache.ts';
 
