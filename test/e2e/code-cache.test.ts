@@ -2,8 +2,8 @@
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import { expect } from 'vitest';
-import { Machine, needsScript } from '../support/machine.ts';
+import { expect, it } from 'vitest';
+import { binary, Machine, needsScript } from '../support/machine.ts';
 import { itNeeding, needsPosix } from '../support/requirements.ts';
 
 /** Since 22.1, Node has a cache of its own. */
@@ -76,4 +76,12 @@ itNeeding(needsScript, 'can be turned off, and moved to another folder', async (
   await listTopics(machine);
   expect(await readdir(machine.env.NODE_COMPILE_CACHE)).toHaveLength(1);
   expect((await cachedCode(machine)).files.size).toBe(0);
+});
+
+it('reads chunks as ASCII, which they are', async () => {
+  const folder = path.join(path.dirname(binary), '../dist');
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.js'));
+  expect(names.length).toBeGreaterThan(100);
+  for (const name of names.filter((name) => /-[\w-]{8}\.js$/.test(name)))
+    expect((await readFile(path.join(folder, name), 'latin1')).search(/[^\0-\x7f]/), name).toBe(-1);
 });
