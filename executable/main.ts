@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { configPaths } from '../src/config/paths.ts';
-import { chunkLoader } from './chunks.ts';
+import { embeddedLoader } from './chunks.ts';
 import { embedded, script } from './embedded.ts';
 import { runProgramFile } from './programs.ts';
 import { unpackGroup } from './unpack.ts';
@@ -17,7 +17,7 @@ const cache = configPaths(env, env.HOME ?? os.homedir(), process.platform, proce
 // The name contains a hash of all files, so versions do not share a folder.
 const folder = path.join(cache, 'executable', embedded('folder').toString());
 
-const load = chunkLoader(folder, (name) => {
+const load = embeddedLoader(folder, (name) => {
   const group = groups[name];
   if (group === undefined) return;
   // The service looks for the library of the browser before it loads it.

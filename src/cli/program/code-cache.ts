@@ -7,12 +7,13 @@ import Module from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { cachedDataVersionTag, setFlagsFromString } from 'node:v8';
-import { Script } from 'node:vm';
+import type { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 import { configPaths } from '../../config/paths.ts';
+import { chunkLoader } from './chunk-loader.ts';
 
-/** How chunks refer to each other. Their names contain a hash of their contents, so a name stands for one content. */
-const chunkName = /^\.\/[^/]+-[\w-]{8}\.js$/;
+/** The names of chunks contain a hash of their contents, so a name stands for one content. */
+const chunkName = /-[\w-]{8}\.js$/;
 /** A folder with more files contains mostly those of earlier versions, and is emptied. */
 const maxFiles = 1000;
 /** Each file begins with a CRC-32 of the rest, in bytes. */
@@ -23,12 +24,9 @@ interface Loader {
   /** Loads a module for another one. Internal, but tools for tracing have replaced it for as long as it has existed. */
   _load(id: string, parent?: NodeModule, isMain?: boolean): unknown;
   readonly _cache: Readonly<Record<string, { exports: unknown } | undefined>>;
-  wrapper: readonly [string, string];
   /** Since Node 22.1. */
   enableCompileCache?(folder: string): unknown;
 }
-
-type ChunkFunction = (exports: unknown, require: (id: string) => unknown, module: object, file: string, folder: string) => void;
 
 /**
  * Sets up V8 for a process that runs the bundle; call it before the bundle's chunks are loaded. Never throws: without a folder that
@@ -55,43 +53,28 @@ export function useCodeCache(host: NodeJS.Process, bundle: string): void {
   }
 }
 
-/**
- * Compiles the chunks below `bundle` with the code in `folder`, and adds missing code to it when the process ends. Node's loader would
- * look for each of them in several ways, which takes longer than reading them.
- */
+/** Compiles the chunks below `bundle` with the code in `folder`, and adds missing code to it when the process ends. */
 function cacheChunks(loader: Loader, bundle: string, folder: string, host: NodeJS.Process): void {
-  const { _load: loadFile, _cache: loadedFiles, wrapper } = loader;
+  const { _load: loadFile, _cache: loadedFiles } = loader;
   const newScripts = new Map<string, Script>();
-  const modules = new Map<string, { exports: unknown }>();
   const requireFile = Module.createRequire(path.join(bundle, 'main.js'));
-  const load = (id: string): unknown => {
-    if (!chunkName.test(id)) return requireFile(id);
-    const name = id.slice('./'.length);
-    const file = path.join(bundle, name);
-    const loaded = modules.get(name) ?? loadedFiles[file];
-    if (loaded !== undefined) return loaded.exports;
-    const content = readChunk(file);
-    // Node reports it in its own way, like every module that is missing.
-    if (content === undefined) return requireFile(file);
-    const module = { exports: {} };
-    modules.set(name, module);
-    try {
-      compile(name, file, content).call(module.exports, module.exports, load, module, file, bundle);
-    } catch (error) {
-      modules.delete(name);
-      throw error;
-    }
-    return module.exports;
-  };
-  const compile = (name: string, file: string, content: string): ChunkFunction => {
-    const cachedData = readCode(path.join(folder, name));
-    const source = `${wrapper[0]}${content}${wrapper[1]}`;
-    const script = new Script(source, { filename: file, columnOffset: -wrapper[0].length, ...(cachedData && { cachedData }) });
-    if (cachedData === undefined || script.cachedDataRejected) newScripts.set(name, script);
-    return script.runInThisContext() as ChunkFunction;
-  };
+  const load = chunkLoader({
+    folder: bundle,
+    find(name) {
+      const file = path.join(bundle, name);
+      const source = chunkName.test(name) && loadedFiles[file] === undefined ? readChunk(file) : undefined;
+      return source === undefined ? undefined : { source, code: readCode(path.join(folder, name)) };
+    },
+    // Node itself reports a chunk that is missing.
+    requireOther: (id) => requireFile(id.startsWith('./') ? path.join(bundle, id) : id),
+    onCompiled(name, script, { code }) {
+      if (code === undefined || script.cachedDataRejected) newScripts.set(name, script);
+    },
+  });
   loader._load = (id, parent, isMain) =>
-    chunkName.test(id) && parent !== undefined && path.dirname(parent.filename) === bundle ? load(id) : loadFile(id, parent, isMain);
+    id.startsWith('./') && parent !== undefined && path.dirname(parent.filename) === bundle && chunkName.test(id)
+      ? load(id)
+      : loadFile(id, parent, isMain);
   // At the end, because only functions that were called have been compiled.
   host.on('exit', () => {
     if (newScripts.size > 0) writeCode(folder, newScripts, host.pid);
