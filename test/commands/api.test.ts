@@ -26,6 +26,17 @@ describe('aops api', () => {
     expect((await api('get', 'teams/{team}')).code).toBe(0);
   });
 
+  it('fills placeholders with the team, or with fields of the same name', async () => {
+    const { teamId } = service.service;
+    const pathOf = async (...argv: string[]): Promise<unknown> =>
+      new URL((await api('DELETE', ...argv, '--dry-run', '--json')).json<{ url: string }>().url).pathname;
+    expect(await pathOf('{team}/{teamId}/{team_id}')).toBe(`/v2/${teamId}/${teamId}/${teamId}`);
+    expect(await pathOf('teams/{team}/{name}', '-f', 'team=other', '-f', 'name=a/b')).toBe('/v2/teams/other/a%2Fb');
+    expect((await api('DELETE', 'x/{teams}')).stderr).toContain('The path contains {teams}, but there is no value for it.');
+    for (const value of ['', '.', '..'])
+      expect(await api('DELETE', 'x/{name}', '-f', `name=${value}`)).toMatchObject({ code: 2, stderr: expect.stringContaining('{name}') });
+  });
+
   it('sends fields as the query for GET and as the body otherwise', async () => {
     const queryResult = await api('GET', 'teams/{team}/runs', '-f', 'status=waiting', '-F', 'limit=3');
     expect(queryResult).toMatchObject({ code: 0, stderr: '' });

@@ -303,6 +303,22 @@ describe('webhooks listen', () => {
     ]);
   });
 
+  it('does not end at an event that the address has not accepted', async () => {
+    const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+    await service.file('own.txt', secret);
+    const statuses: number[] = [];
+    const argv = ['--secret', '@own.txt', '--route', `run.failed=${hook.url}`, '--until', 'run.failed'];
+    const output = await listening(argv, async (url) => {
+      for (const status of [300, 204]) {
+        hook.answer = (response) => response.writeHead(status).end();
+        const body = JSON.stringify({ type: 'run.failed', data: {} });
+        const headers = signedHeaders([secret], `id-${status}`, Date.now(), body);
+        statuses.push((await fetch(url, { method: 'POST', headers, body })).status);
+      }
+    });
+    expect({ code: output.code, statuses }).toEqual({ code: 0, statuses: [300, 204] });
+  });
+
   it.each([
     ['a route without an address', ['--route', 'run.failed'], '--route must have the form EVENT=URL, not "run.failed".'],
     ['a route for an unknown event', ['--route', 'run.fail=http://127.0.0.1/'], 'Did you mean run.failed?'],

@@ -58,7 +58,7 @@ async function afterUserCommand(context: Context, commands: CommandWords, line: 
     if (shellLine(expansion) !== undefined) return { words: [], paths: 'files' };
     const known = candidates(commands, line, plainWords(commands.globalFlags, expandAlias(name, expansion, rest)));
     const isUserCommand = typeof known.lookUp === 'object' && 'userCommand' in known.lookUp;
-    return isUserCommand ? { words: [] } : lookedUp(context, commands, line, known);
+    return isUserCommand ? { words: [] } : await lookedUp(context, commands, line, known);
   } catch {
     // An argument of the alias is still missing, or the configuration cannot be read.
     return { words: [] };

@@ -90,6 +90,17 @@ describe('mcp install', () => {
     expect(statSync(target).mode & 0o777).toBe(statSync(path.join(service.folder, 'token.txt')).mode & 0o777);
   });
 
+  it('keeps the byte order mark of a file, and adds none', async () => {
+    const file = await service.file('marked.json', '\ufeff{}');
+    expect(await install(['--client', 'cursor', '--file', file, '--yes'])).toMatchObject({ code: 0 });
+    const text = readFileSync(file, 'utf8');
+    expect(text.startsWith('\ufeff{')).toBe(true);
+    expect(JSON.parse(text.slice(1))).toHaveProperty('mcpServers.aops');
+    const plainFile = await service.file('plain.json', '{}');
+    expect(await install(['--client', 'cursor', '--file', plainFile, '--yes'])).toMatchObject({ code: 0 });
+    expect(readFileSync(plainFile, 'utf8').startsWith('{')).toBe(true);
+  });
+
   it('changes the file of a project', async () => {
     expect((await install(['--client', 'claude-code', '--project', '--yes'])).code).toBe(0);
     expect(JSON.parse(readFileSync(path.join(service.folder, '.mcp.json'), 'utf8'))).toHaveProperty('mcpServers.aops.type', 'stdio');
