@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
+import { compileWebAssemblyOnce } from '../src/cli/program/web-assembly.ts';
 import { configPaths } from '../src/config/paths.ts';
 import { embeddedLoader } from './chunks.ts';
 import { embedded, script } from './embedded.ts';
@@ -27,8 +28,8 @@ const load = embeddedLoader(folder, (name) => {
 if (!runProgramFile(argv.slice(2), load)) {
   argv[1] = script;
   const { main } = load('./main.js') as { main: typeof import('../src/main.ts').main };
-  // See code-cache.ts.
-  const prepare = (): void => (load('node:v8') as typeof import('node:v8')).setFlagsFromString('--liftoff-only');
+  // Not imported, because the version and completion do not need it.
+  const prepare = (): void => compileWebAssemblyOnce((load('node:v8') as typeof import('node:v8')).setFlagsFromString);
   void main(process, prepare, (bytes) => fs.writeSync(1, bytes)).then((code) => {
     process.exitCode = code;
   });

@@ -1,13 +1,9 @@
 /** The cache of compiled code, in processes of the built program. */
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import process from 'node:process';
 import { expect, it } from 'vitest';
 import { binary, Machine, needsScript } from '../support/machine.ts';
 import { itNeeding, needsPosix } from '../support/requirements.ts';
-
-/** Since 22.1, Node has a cache of its own. */
-const nodeHasCache = Number(process.versions.node.split('.')[0]) >= 22 ? 'Node caches the code itself' : undefined;
 
 const listTopics = async (machine: Machine) => {
   const { code, stdout, stderr } = await machine.aops('help', 'exit-codes');
@@ -31,7 +27,7 @@ async function cachedCode(machine: Machine) {
   return { folder, files: new Map(await Promise.all(contents)) };
 }
 
-itNeeding(needsScript ?? nodeHasCache ?? needsPosix, 'stores compiled code, and replaces it only if it is damaged', async () => {
+itNeeding(needsScript ?? needsPosix, 'stores compiled code, and replaces it only if it is damaged', async () => {
   const machine = await machineWithOwnCache();
   const output = await listTopics(machine);
   const { files } = await cachedCode(machine);
@@ -55,7 +51,7 @@ itNeeding(needsScript ?? nodeHasCache ?? needsPosix, 'stores compiled code, and 
   expect((await cachedCode(machine)).files).toEqual(repaired);
 });
 
-itNeeding(needsScript ?? nodeHasCache ?? needsPosix, 'neither reads nor writes a folder that other users can change', async () => {
+itNeeding(needsScript ?? needsPosix, 'neither reads nor writes a folder that other users can change', async () => {
   const machine = await machineWithOwnCache();
   await listTopics(machine);
   const { folder, files } = await cachedCode(machine);
