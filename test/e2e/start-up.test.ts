@@ -37,3 +37,10 @@ itNeeding(needsScript, 'lists runs without modules that only other commands need
   for (const name of ['fs/promises', 'child_process', 'assert', 'perf_hooks', 'crypto', 'http', 'tls', 'worker_threads'])
     expect(modules, name).not.toContain(name);
 });
+
+itNeeding(needsScript, 'compiles the parser of responses once, and does not optimise it while the program ends', async () => {
+  const argv = ['--trace-wasm-compilation-times', binary, 'runs', 'list'];
+  const { stdout } = await promisify(execFile)(process.execPath, argv, { env: { ...cleanEnvironment(), ...service.env } });
+  expect(stdout).toContain('using Liftoff');
+  expect(stdout).not.toContain('using TurboFan');
+});

@@ -77,12 +77,14 @@ function cacheChunks(loader: Loader, bundle: string, folder: string, host: NodeJ
   });
 }
 
+/** The source of a chunk; undefined if there is no such file. Throws if it cannot be read now, as with too many open files. */
 function readChunk(file: string): string | undefined {
   try {
     // The build escapes all other characters, so this is the fastest way.
     return readFileSync(file, 'latin1');
-  } catch {
-    return undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { steadyTime, systemClock } from '../../../../base/clock.ts';
 import { TemplateError } from '../../../../base/liquid.ts';
 import type { RenderRequest, RenderResponse } from './messages.ts';
+import { startFailure } from './start-failure.ts';
 import { workerProgram } from './worker-file.ts';
 
 /** Templates need more time or memory than allowed. */
@@ -20,12 +21,6 @@ export interface RenderResult {
   values: Record<string, unknown>;
   /** The duration in milliseconds. */
   duration: number;
-}
-
-/** Why a thread could not be started: Node has the system's error code only in the message ("...: EMFILE"). */
-function startFailure(error: Error): Error {
-  const code = /: (E[A-Z]+)$/.exec(error.message)?.[1];
-  return code === undefined ? error : Object.assign(new Error(error.message, { cause: error }), { code });
 }
 
 export class Thread {
