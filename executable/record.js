@@ -24,8 +24,8 @@ const commands = [
   ['runs', 'start', '--help'],
   ['inbox'],
   ['completion', 'bash'],
-  ['__complete', 'runs', 'g'],
-  ['__complete', ''],
+  ['__complete', '--', 'runs', 'g'],
+  ['__complete', '--', ''],
   ['local', 'status'],
   ['local', 'down'],
 ];

@@ -51,6 +51,29 @@ itNeeding(needsScript ?? needsPosix, 'stores compiled code, and replaces it only
   expect((await cachedCode(machine)).files).toEqual(repaired);
 });
 
+itNeeding(needsScript ?? needsPosix, 'adds what each command compiles, once', async () => {
+  const machine = await machineWithOwnCache();
+  const coreOf = async (): Promise<Buffer> => {
+    const { files } = await cachedCode(machine);
+    const [[, content]] = [...files].filter(([file]) => path.basename(file).startsWith('core-')) as [[string, Buffer]];
+    return content;
+  };
+  const first = await listTopics(machine).then(coreOf);
+  const lists = ['agents', 'queues'].map((group) => [group, '--help']);
+  let before = first;
+  for (const argv of lists) {
+    await machine.aops(...argv);
+    const after = await coreOf();
+    expect(after.equals(before)).toBe(false);
+    before = after;
+  }
+  // Help needs other functions than a topic.
+  expect(before.length).toBeGreaterThan(first.length);
+  for (const argv of lists) await machine.aops(...argv);
+  await listTopics(machine);
+  expect((await coreOf()).equals(before)).toBe(true);
+});
+
 itNeeding(needsScript ?? needsPosix, 'neither reads nor writes a folder that other users can change', async () => {
   const machine = await machineWithOwnCache();
   await listTopics(machine);

@@ -1,0 +1,33 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { commandHash, maxCommands, readCode, writeCode } from '../../../src/cli/program/code-files.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+
+const commands = Array.from({ length: maxCommands }, (_, index) => commandHash(['runs', String(index)]));
+
+it.each([0, 1, maxCommands])('contain the code and %i commands', async (count) => {
+  const folder = await temporaryFolder();
+  const stored = { code: Buffer.from('compiled'), commands: commands.slice(0, count) };
+  writeCode(folder, new Map([['core.js', stored]]), 1);
+  expect(readCode(path.join(folder, 'core.js'))).toEqual(stored);
+  expect(new Set(stored.commands).size).toBe(count);
+});
+
+it('are not read if a bit has changed, if they are incomplete, or if they do not exist', async () => {
+  const folder = await temporaryFolder();
+  const file = path.join(folder, 'core.js');
+  writeCode(folder, new Map([['core.js', { code: Buffer.from('compiled'), commands }]]), 1);
+  const content = readFileSync(file);
+  for (const position of [0, 4, 8, 255, content.length - 1]) {
+    const changed = Buffer.from(content);
+    changed.writeUInt8(changed.readUInt8(position) ^ 1, position);
+    writeFileSync(file, changed);
+    expect(readCode(file), `byte ${position}`).toBeUndefined();
+  }
+  for (const length of [0, 3, 100, content.length - 1]) {
+    writeFileSync(file, content.subarray(0, length));
+    expect(readCode(file), `${length} bytes`).toBeUndefined();
+  }
+  expect(readCode(path.join(folder, 'other.js'))).toBeUndefined();
+});
