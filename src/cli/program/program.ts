@@ -180,21 +180,23 @@ class Program {
     return this.#fill(this.#newRoot(), this.#tree, operands, path);
   }
 
-  /** Adds the entries of one level, and below the chosen one those of the next level. */
+  /** Adds the chosen entry of one level, with those below it, or all entries if none was chosen. */
   async #fill(parser: Parser, entries: Entries, words: readonly string[], path: string[]): Promise<Parser> {
     const [word = '', ...rest] = words;
     const chosenName = nameOf(entries, word);
     if (chosenName === undefined && word !== '') throw await this.#unknownCommand(path, word, rest);
     if (chosenName !== undefined) path.push(chosenName);
+    if (chosenName !== undefined) {
+      const child = await this.#selectedParser(entries, chosenName, rest, path);
+      return parser.addCommand(chosenName === word ? child : child.alias(word));
+    }
     for (const [name, entry] of namedEntries(entries)) {
-      const child =
-        name === chosenName ? await this.#selectedParser(entries, name, rest, path) : await this.#listedParser(name, entry, word === '');
-      if (name === chosenName && name !== word) child.alias(word);
+      const child = await this.#listedParser(name, entry);
       const section = sectionOf(entry);
       parser.addCommand(section === undefined ? child : child.helpGroup(`${section}:`), { hidden: isHidden(entry) });
     }
-    if (word === '' && path.length === 0) this.#userCommands = await this.#readUserCommands();
-    return word === '' ? parser.action(() => parser.help()) : parser;
+    if (path.length === 0) this.#userCommands = await this.#readUserCommands();
+    return parser.action(() => parser.help());
   }
 
   async #unknownCommand(path: readonly string[], word: string, rest: readonly string[]): Promise<UsageError> {
@@ -223,10 +225,9 @@ class Program {
     return this.#fill(this.#withoutOutput(newParser(name, entry.summary)), entry.commands, words, path);
   }
 
-  /** An entry that was not chosen: the overview of its group shows its summary, otherwise only its name is needed. */
-  async #listedParser(name: string, entry: NamedEntry, overview: boolean): Promise<Parser> {
-    if (typeof entry !== 'function') return newParser(name, entry.summary);
-    return overview ? this.#leaf(name, (await entry()).default) : newParser(name, '');
+  /** An entry in the overview of its group. */
+  async #listedParser(name: string, entry: NamedEntry): Promise<Parser> {
+    return typeof entry === 'function' ? this.#leaf(name, (await entry()).default) : newParser(name, entry.summary);
   }
 
   #newRoot(): Parser {
