@@ -23,7 +23,7 @@ const all = 'test/service/**/*.test.ts';
 /** Why tests of the service do not run on Postgres. Single tests of other files are excluded with `needsSqlite`. */
 const excluded: Readonly<Record<string, string>> = {
   'test/service/store/**': 'they are about one database each, and run with all others',
-  'test/service/{sandbox,contained,words,browser,events,oauth,plans}/**': 'they do not start a service, or only to contain a program',
+  'test/service/{sandbox,contained,words,browser,oauth,plans}/**': 'they do not start a service, or only to contain a program',
   'test/service/exports/**': 'they are about both databases, and run with all others',
   'test/service/{backup,engine/backup}/**': 'they copy the files of SQLite',
   'test/service/engine/crashes.test.ts': 'they copy the files of SQLite at the moment of a crash',

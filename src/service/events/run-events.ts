@@ -5,7 +5,7 @@
 
 import type { Queries } from '../store/database/database.ts';
 import type { HumanRequestRow } from '../store/database/schema.ts';
-import { findHumanRequest, pendingRequest } from '../store/runs/human-requests.ts';
+import { findHumanRequest, requestOf } from '../store/runs/human-requests.ts';
 import { listMessageRows, messageIdAt } from '../store/runs/messages.ts';
 import { findRun, isTerminal } from '../store/runs/runs.ts';
 import { humanRequestView, messageView, runView } from '../views/runs.ts';
@@ -33,7 +33,7 @@ export class RunEvents implements EventSource {
   async *poll(): AsyncGenerator<ServerEvent, boolean, undefined> {
     const run = await findRun(this.#db, this.#teamId, this.#runId);
     if (run === undefined) return false;
-    const pending = await pendingRequest(this.#db, run.id);
+    const pending = await requestOf(this.#db, run);
     yield* this.#messages();
     const { request } = this.#position;
     if (request !== null && request !== pending?.id) {

@@ -5,7 +5,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Queries } from '../store/database/database.ts';
 import type { RunRow } from '../store/database/schema.ts';
-import { pendingRequest } from '../store/runs/human-requests.ts';
+import { requestOf } from '../store/runs/human-requests.ts';
 import { countMessages, messageIdAt } from '../store/runs/messages.ts';
 import { isTerminal } from '../store/runs/runs.ts';
 
@@ -28,7 +28,7 @@ export const runStart = (): RunPosition => ({ seq: 0, mark: '', status: null, re
 
 /** The position of a reader that only wants what happens from now on. */
 export async function runPresent(db: Queries, run: Pick<RunRow, 'id' | 'status'>): Promise<RunPosition> {
-  const [request, seq] = [await pendingRequest(db, run.id), await countMessages(db, run.id)];
+  const [request, seq] = [await requestOf(db, run), await countMessages(db, run.id)];
   const mark = markOf((await messageIdAt(db, run.id, seq)) ?? '');
   return {
     ...{ seq, mark, status: run.status, isFinished: isTerminal(run.status) },

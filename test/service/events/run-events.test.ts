@@ -1,0 +1,52 @@
+/** What readers see while a run changes: Postgres reads the run, its request, and its messages at slightly different times. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { RunStatus } from '../../../src/interface/types.ts';
+import type { StartableEngine } from '../../../src/service/engine/create-engine.ts';
+import { RunEvents } from '../../../src/service/events/run-events.ts';
+import { type RunPosition, runPresent, runStart } from '../../../src/service/events/run-position.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { closeEngine, idleEngine } from '../helpers/engine.ts';
+import { inShort } from '../helpers/events.ts';
+import { testRuntime } from '../helpers/runtime.ts';
+import { startApi } from '../helpers/service.ts';
+
+let engine: StartableEngine;
+let run: { teamId: string; id: string };
+
+beforeAll(async () => {
+  const clock = new ManualClock();
+  const request = { type: 'approval', title: 'Really?' } as const;
+  const api = await startApi({ clock, behaviours: { asks: async () => ({ status: 'waiting', step: 'ask', request }) } });
+  const { id } = await api.run('asks', 'Go');
+  await api.until(id, 'waiting');
+  run = { teamId: api.service.teamId, id };
+  await api.service.close();
+  engine = await idleEngine(clock, { dataDirectory: api.dataDirectory, runtimes: [testRuntime({})], webhooks: {}, push: {} });
+});
+afterAll(() => closeEngine(engine));
+
+const setStatus = (status: RunStatus) => engine.store.updateTable('runs').set({ status }).where('id', '=', run.id).execute();
+
+/** A run that begins to wait between the moments at which it and its request are read. */
+beforeEach(() => setStatus('running'));
+
+/** The events that a reader at this position gets next. */
+async function eventsFrom(position: RunPosition): Promise<string[]> {
+  const events: string[] = [];
+  for await (const { type, data } of { [Symbol.asyncIterator]: () => new RunEvents(engine.store, run, position).poll() })
+    events.push(inShort({ type, data: JSON.stringify(data), id: '' }));
+  return events;
+}
+
+it('a run waits before its request is reported', async () => {
+  const position = runStart();
+  expect(await eventsFrom(position)).toEqual(['Go', '> running']);
+  await setStatus('waiting');
+  expect(await eventsFrom(position)).toEqual(['> waiting', '? Really?']);
+});
+
+it('a reader that wants only what happens from now on gets the request of a run that was not waiting yet', async () => {
+  const position = await runPresent(engine.store, { id: run.id, status: 'running' });
+  await setStatus('waiting');
+  expect(await eventsFrom(position)).toEqual(['> waiting', '? Really?']);
+});
