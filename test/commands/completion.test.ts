@@ -123,6 +123,25 @@ describe('completion', () => {
     expect(await offers('queues', 'get', 'rec')).toEqual(['receipts\tBills rm -rf ~ nothing']);
   });
 
+  it('completes what an alias stands for, and files for other programs', async () => {
+    const aliases = { mine: 'runs list --status', nested: 'mine waiting', listing: '!ls -l', first: 'runs get $1' };
+    for (const [name, expansion] of Object.entries(aliases))
+      expect(await service.cli(['alias', 'set', name, expansion])).toMatchObject({ code: 0 });
+    expect(await wordsOf('mine', 'wai')).toEqual(['waiting']);
+    expect(await offers('listing', '')).toEqual([':files']);
+    // Its argument is missing.
+    expect(await offers('first', '')).toEqual([]);
+    expect(await offers('nested', '')).toEqual([]);
+    expect(await offers('no-such-command', '')).toEqual([]);
+    expect(await wordsOf('alias', 'delete', '')).toEqual(Object.keys(aliases));
+  });
+
+  it('offers the names of profiles', async () => {
+    const login = ['auth', 'login', '--profile', 'elsewhere', '--base-url', service.service.url, '--team', service.service.teamId];
+    expect(await service.cli(login, { stdin: service.service.token })).toMatchObject({ code: 0 });
+    expect(await offers('--profile', 'else')).toEqual([`elsewhere\t${service.service.url}`]);
+  });
+
   it('never offers hidden commands', async () => {
     expect(await wordsOf('__')).toEqual([]);
   });

@@ -20,8 +20,8 @@ export type LookUp =
   | { readonly source: LookedUpSource; readonly of: string | undefined }
   /** The user's aliases and extensions, in addition to the words. */
   | 'user commands'
-  /** The first word names no command: it can be an alias or an extension, or be wrong. The words are without flags. */
-  | { readonly userCommand: readonly string[] };
+  /** The first word names no command: it can be an alias or an extension, or be wrong. */
+  | 'user command';
 
 /** A command line, from the words up to the cursor. */
 export interface Line {
@@ -45,14 +45,12 @@ export function lineOf(words: readonly string[]): Line {
   return { before, current: lastWord === '=' ? '' : lastWord, prefix: '' };
 }
 
-/**
- * The candidates at the cursor.
- * @param words the words before the cursor without flags, if they differ from those of the line because an alias stands for them
- */
-export function candidates(commands: CommandWords, line: Line, words = wordsBefore(commands, line)): KnownCandidates {
+/** The candidates at the cursor. */
+export function candidates(commands: CommandWords, line: Line): KnownCandidates {
+  const words = plainWords(commands.globalFlags, line.before);
   const [first, ...rest] = words;
   if (first === 'help') return helpCandidates(commands, rest, line);
-  if (first !== undefined && entryOf(commands.entries, first) === undefined) return { words: [], lookUp: { userCommand: words } };
+  if (first !== undefined && entryOf(commands.entries, first) === undefined) return { words: [], lookUp: 'user command' };
   const place = follow(commands.entries, words);
   if ('leaf' in place) return leafCandidates(commands, place.leaf, place.rest, line);
   if (place.rest.length > 0) return { words: [] };
@@ -78,11 +76,8 @@ const control = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 /** Names with control characters are left out: they do not belong on a command line. */
 const isPlain = (word: string): boolean => word.search(control) < 0;
 
-/** The words before the cursor that are neither flags nor values of global flags. */
-const wordsBefore = ({ globalFlags }: CommandWords, { before }: Line): string[] => plainWords(globalFlags, before);
-
-/** The words that are not flags. The values of a command's own flags among them are recognised by `isValueOfFlag`. */
-export function plainWords(globalFlags: readonly FlagWords[], words: readonly string[]): string[] {
+/** The words that are neither flags nor values of global flags. Values of the command's own flags are recognised by `isValueOfFlag`. */
+function plainWords(globalFlags: readonly FlagWords[], words: readonly string[]): string[] {
   return words.filter((word, index) => !word.startsWith('-') && openFlag(globalFlags, words.slice(0, index)) === undefined);
 }
 

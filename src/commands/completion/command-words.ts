@@ -2,7 +2,7 @@
 import type { AnyCommand } from '../../cli/kit/command.ts';
 import { type Argument, type Arguments, type CompletionSource, flagName, type Option, type Options } from '../../cli/kit/flags.ts';
 import { globalFlags } from '../../cli/kit/global-flags.ts';
-import { type Entries, isAlias, isGroup, isHidden, loaderOf, type NamedEntry } from '../../cli/kit/tree.ts';
+import { type Entries, isAlias, isGroup, isHidden, loaderOf, type NamedEntry, summaryOf } from '../../cli/kit/tree.ts';
 import type { Word } from '../../cli/picking/sources.ts';
 import { optionsOf } from '../../cli/program/parser.ts';
 import { resultFields } from '../../cli/program/result-fields.ts';
@@ -78,13 +78,12 @@ async function levelWords(entries: Entries): Promise<LevelWords> {
 async function entryWords(entry: NamedEntry): Promise<GroupWords | LeafWords> {
   const hidden = isHidden(entry) ? ({ hidden: true } as const) : {};
   if (isGroup(entry)) return { summary: entry.summary, ...hidden, entries: await levelWords(entry.commands) };
-  return { ...leafWords((await loaderOf(entry)()).default), ...hidden };
+  return { ...leafWords((await loaderOf(entry)()).default), summary: await summaryOf(entry), ...hidden };
 }
 
-function leafWords(command: AnyCommand): LeafWords {
+function leafWords(command: AnyCommand): Omit<LeafWords, 'summary'> {
   const args = Object.values((command.arguments ?? {}) as Arguments);
   return {
-    summary: command.summary,
     flags: flagsOf(optionsOf(command)),
     arguments: args.map(valuesOf),
     ...(args.at(-1)?.variadic === true && { variadic: true }),

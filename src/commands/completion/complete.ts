@@ -4,7 +4,8 @@ import type { Context } from '../../cli/kit/context.ts';
 import { anyArguments, type CompletionSource } from '../../cli/kit/flags.ts';
 import { commandsOf } from '../../cli/kit/tree.ts';
 import type { Word } from '../../cli/picking/sources.ts';
-import { type Candidates, candidates, candidateText, type KnownCandidates, type Line, lineOf, plainWords } from './candidates.ts';
+import { firstWordIndex } from '../../cli/program/user-commands/first-word.ts';
+import { type Candidates, candidates, candidateText, type KnownCandidates, type Line, lineOf } from './candidates.ts';
 import { type CommandWords, commandWords, type LookedUpSource } from './command-words.ts';
 
 /** Called by the completion scripts with the words of the line, of which the last is being completed. `quick.ts` answers most of them. */
@@ -25,7 +26,7 @@ async function lookedUp(context: Context, commands: CommandWords, line: Line, kn
   const { words, lookUp } = known;
   if (lookUp === undefined) return known;
   if (lookUp === 'user commands') return { words: [...words, ...(await userCommandWords(context))] };
-  if ('userCommand' in lookUp) return afterUserCommand(context, commands, line, lookUp.userCommand);
+  if (lookUp === 'user command') return afterUserCommand(context, commands, line);
   return { words: await wordsOf(context, lookUp.source, lookUp.of, line) };
 }
 
@@ -41,8 +42,9 @@ async function userCommandWords(context: Context): Promise<Word[]> {
 }
 
 /** Completes what an alias stands for. For other programs, which are extensions and aliases for the shell, files are offered. */
-async function afterUserCommand(context: Context, commands: CommandWords, line: Line, words: readonly string[]): Promise<Candidates> {
-  const [name = '', ...rest] = words;
+async function afterUserCommand(context: Context, commands: CommandWords, line: Line): Promise<Candidates> {
+  const index = firstWordIndex(line.before) ?? 0;
+  const name = line.before[index] ?? '';
   const [{ expandAlias, shellLine }, { findExtension }] = await Promise.all([
     import('../../cli/program/user-commands/expand.ts'),
     import('../../cli/program/user-commands/extensions.ts'),
@@ -56,9 +58,10 @@ async function afterUserCommand(context: Context, commands: CommandWords, line: 
       return extension === undefined ? { words: [] } : { words: [], paths: 'files' };
     }
     if (shellLine(expansion) !== undefined) return { words: [], paths: 'files' };
-    const known = candidates(commands, line, plainWords(commands.globalFlags, expandAlias(name, expansion, rest)));
-    const isUserCommand = typeof known.lookUp === 'object' && 'userCommand' in known.lookUp;
-    return isUserCommand ? { words: [] } : await lookedUp(context, commands, line, known);
+    const meant = { ...line, before: [...line.before.slice(0, index), ...expandAlias(name, expansion, line.before.slice(index + 1))] };
+    const known = candidates(commands, meant);
+    // An alias for another alias is not followed: it could stand for itself.
+    return known.lookUp === 'user command' ? { words: [] } : await lookedUp(context, commands, meant, known);
   } catch {
     // An argument of the alias is still missing, or the configuration cannot be read.
     return { words: [] };

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { commandHash, maxCommands, readCode, writeCode } from '../../../src/cli/program/code-files.ts';
@@ -30,4 +30,26 @@ it('are not read if a bit has changed, if they are incomplete, or if they do not
     expect(readCode(file), `${length} bytes`).toBeUndefined();
   }
   expect(readCode(path.join(folder, 'other.js'))).toBeUndefined();
+});
+
+it.each([
+  [998, 1_000],
+  [999, 2],
+])('with %i others, leave %i in their folder, which contains 1,000 at most', async (others, left) => {
+  const folder = await temporaryFolder();
+  for (let index = 0; index < others; index += 1) writeFileSync(path.join(folder, `old-${index}.js`), '');
+  const stored = { code: Buffer.from('compiled'), commands };
+  const files = new Map([
+    ['core.js', stored],
+    ['list.js', stored],
+  ]);
+  writeCode(folder, files, 1);
+  expect(readdirSync(folder)).toHaveLength(left);
+  expect(readCode(path.join(folder, 'list.js'))).toEqual(stored);
+});
+
+it('create their folder', async () => {
+  const folder = path.join(await temporaryFolder(), 'code', 'v1');
+  writeCode(folder, new Map([['core.js', { code: Buffer.from('compiled'), commands }]]), 1);
+  expect(readCode(path.join(folder, 'core.js'))?.code.toString()).toBe('compiled');
 });

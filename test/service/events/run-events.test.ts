@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { RunStatus } from '../../../src/interface/types.ts';
 import type { StartableEngine } from '../../../src/service/engine/create-engine.ts';
 import { RunEvents } from '../../../src/service/events/run-events.ts';
-import { type RunPosition, runPresent, runStart } from '../../../src/service/events/run-position.ts';
+import { type RunPosition, runEventId, runPosition, runPresent, runStart } from '../../../src/service/events/run-position.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { closeEngine, idleEngine } from '../helpers/engine.ts';
 import { inShort } from '../helpers/events.ts';
@@ -49,4 +49,23 @@ it('a reader that wants only what happens from now on gets the request of a run 
   const position = await runPresent(engine.store, { id: run.id, status: 'running' });
   await setStatus('waiting');
   expect(await eventsFrom(position)).toEqual(['> waiting', '? Really?']);
+});
+
+it('the end of a run is reported once, and its messages from the position on', async () => {
+  const position = runStart();
+  await setStatus('completed');
+  expect(await eventsFrom(position)).toEqual(['Go', '> completed', 'finished completed']);
+  expect(await eventsFrom(position)).toEqual([]);
+  expect(await eventsFrom(runPosition(runEventId(position)))).toEqual([]);
+  const later = { ...position, seq: 0, isFinished: false };
+  expect(await eventsFrom(later)).toEqual(['Go', 'finished completed']);
+});
+
+it('messages are reported again if the last one that was reported is another one now', async () => {
+  await setStatus('completed');
+  const position = { ...runStart(), status: 'completed', isFinished: true };
+  const mark = await runPresent(engine.store, { id: run.id, status: 'completed' }).then((present) => present.mark);
+  expect(await eventsFrom({ ...position, seq: 1, mark })).toEqual([]);
+  expect(await eventsFrom({ ...position, seq: 1, mark: '00000000' })).toEqual(['Go']);
+  expect(await eventsFrom({ ...position, seq: 2, mark })).toEqual(['Go']);
 });
