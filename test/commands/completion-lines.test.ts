@@ -26,11 +26,22 @@ const paint = defineCommand({
   run: async () => undefined,
 });
 const load = async () => ({ default: paint });
+const sell = defineCommand({
+  summary: 'Sell it',
+  arguments: { plan: argument('The plan', { complete: 'files' }) },
+  examples: [{ command: 'aops house sell plan', text: 'Sell' }],
+  run: async () => undefined,
+});
 
 const tree: Entries = {
   house: defineGroup({
     summary: 'Houses',
-    commands: { paint: load, visit: load, brush: aliasOf('paint'), inner: defineGroup({ summary: 'Inside', commands: { paint: load } }) },
+    commands: {
+      paint: load,
+      visit: load,
+      brush: aliasOf('paint'),
+      inner: defineGroup({ summary: 'Inside', commands: { paint: load, sell: async () => ({ default: sell }) } }),
+    },
   }),
   open: { summary: 'Open it', load },
   __hidden: { summary: 'Hidden', load, hidden: true },
@@ -75,6 +86,8 @@ it.each<[string[], unknown]>([
   [['open', 'wall', ''], [':files']],
   [['open', 'wall', 'a.png', 'b.png', ''], [':files']],
   [['house', 'brush', ''], [':directories']],
+  [['house', 'inner', 'sell', ''], [':files']],
+  [['house', 'inner', 'sell', 'plan', ''], []],
   // Values of flags.
   [
     ['open', '--colour', ''],

@@ -128,6 +128,7 @@ describe('completion', () => {
     for (const [name, expansion] of Object.entries(aliases))
       expect(await service.cli(['alias', 'set', name, expansion])).toMatchObject({ code: 0 });
     expect(await wordsOf('mine', 'wai')).toEqual(['waiting']);
+    expect(await wordsOf('--quiet', '--output', 'json', 'mine', 'wai')).toEqual(['waiting']);
     expect(await offers('listing', '')).toEqual([':files']);
     // Its argument is missing.
     expect(await offers('first', '')).toEqual([]);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { RunStatus } from '../../../src/interface/types.ts';
 import type { StartableEngine } from '../../../src/service/engine/create-engine.ts';
 import { RunEvents } from '../../../src/service/events/run-events.ts';
-import { type RunPosition, runEventId, runPosition, runPresent, runStart } from '../../../src/service/events/run-position.ts';
+import { type RunPosition, runEventId, runPosition, runPositions, runPresent, runStart } from '../../../src/service/events/run-position.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { closeEngine, idleEngine } from '../helpers/engine.ts';
 import { inShort } from '../helpers/events.ts';
@@ -50,6 +50,25 @@ it('a reader that wants only what happens from now on gets the request of a run 
   await setStatus('waiting');
   expect(await eventsFrom(position)).toEqual(['> waiting', '? Really?']);
 });
+
+it('a reader that wants only what happens from now on does not get what is already there', async () => {
+  await setStatus('waiting');
+  expect(await eventsFrom(await runPresent(engine.store, { id: run.id, status: 'waiting' }))).toEqual([]);
+});
+
+it('a run that was removed has no more events', async () => {
+  const removed = new RunEvents(engine.store, { ...run, id: '00000000-0000-4000-8000-000000000001' }, runStart());
+  expect(await removed.poll().next()).toEqual({ done: true, value: false });
+});
+
+it.each(['', 'x', '00000000-0000-4000-8000-000000000001', 'x:1.00000000.running..', '00000000-0000-4000-8000-000000000001:x'])(
+  'the positions of several runs are refused if one of them is "%s"',
+  (other) => {
+    const known = `00000000-0000-4000-8000-000000000002:${runEventId(runStart())}`;
+    expect([...runPositions(known).keys()]).toEqual(['00000000-0000-4000-8000-000000000002']);
+    expect(() => runPositions(`${known},${other}`)).toThrow(expect.objectContaining({ status: 400, error: 'invalid_request' }));
+  },
+);
 
 it('the end of a run is reported once, and its messages from the position on', async () => {
   const position = runStart();
