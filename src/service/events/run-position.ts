@@ -68,8 +68,7 @@ export function runPositions(lastEventIds: string | undefined): Map<string, RunP
   if (lastEventIds === undefined) return new Map();
   return new Map(
     lastEventIds.split(',').map((each) => {
-      const [, runId, eventId] = /^([0-9a-f-]{36}):(.*)$/.exec(each) ?? [];
-      if (runId === undefined || eventId === undefined) throw foreignEventId();
+      const [, runId = '', eventId = ''] = /^([0-9a-f-]{36}):(.*)$/.exec(each) ?? [];
       return [runId, runPosition(eventId)];
     }),
   );
