@@ -92,8 +92,11 @@ async function wordsOfCommands(module: string): Promise<string> {
  * Code with escapes for all other characters than those of ASCII. They appear in strings, templates, and regular expressions. A single
  * one doubles the memory of the whole file, which V8 then reads, hashes, and copies several times more slowly.
  */
-const withoutWideCharacters = (code: string): string =>
-  code.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+function withoutWideCharacters(code: string): string {
+  const escaped = /(?<!\\)(?:\\\\)*\\[^\0-\x7f].{0,20}/.exec(code)?.[0];
+  if (escaped !== undefined) throw new Error(`A backslash in front of a character outside of ASCII would change its meaning: ${escaped}`);
+  return code.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
 
 const bundledLibraries = new Set<string>();
 
