@@ -89,8 +89,8 @@ async function wordsOfCommands(module: string): Promise<string> {
 }
 
 /**
- * Code with escapes for all other characters than those of ASCII. They appear in strings, templates, and regular expressions. A single
- * one doubles the memory of the whole file, which V8 then reads, hashes, and copies several times more slowly.
+ * Code with escapes for all other characters than those of ASCII. They appear in strings, templates, and regular expressions. With a
+ * single one, V8 needs two bytes for each character of the file, and the file cannot be read as ASCII (code-cache.ts).
  */
 function withoutWideCharacters(code: string): string {
   const escaped = /(?<!\\)(?:\\\\)*\\[^\0-\x7f].{0,20}/.exec(code)?.[0];

@@ -26,7 +26,7 @@ describe('aops api', () => {
     expect((await api('get', 'teams/{team}')).code).toBe(0);
   });
 
-  it('fills placeholders with the team, or with fields of the same name', async () => {
+  it('replaces names in braces with the team, or with fields of the same name', async () => {
     const { teamId } = service.service;
     const pathOf = async (...argv: string[]): Promise<unknown> =>
       new URL((await api('DELETE', ...argv, '--dry-run', '--json')).json<{ url: string }>().url).pathname;

@@ -5,11 +5,18 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
 /** What was compiled from a chunk, and hashes of the commands during which that happened. */
 export interface CompiledCode {
   readonly code: Buffer;
+  readonly commands: readonly number[];
+}
+
+/** A chunk whose code is to be stored. */
+export interface CompiledScript {
+  readonly script: Pick<Script, 'createCachedData'>;
   readonly commands: readonly number[];
 }
 
@@ -36,13 +43,13 @@ export function readCode(file: string): CompiledCode | undefined {
 }
 
 /** Writes the code of several chunks, by their names. Never throws: code is only for speed, and a disk can be full or read-only. */
-export function writeCode(folder: string, chunks: ReadonlyMap<string, CompiledCode>, pid: number): void {
+export function writeCode(folder: string, chunks: ReadonlyMap<string, CompiledScript>, pid: number): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const names = readdirSync(folder);
     if (names.length + chunks.size > maxFiles) for (const name of names) rmSync(path.join(folder, name), { force: true });
-    for (const [name, { code, commands }] of chunks) {
-      const content = Buffer.concat([Buffer.alloc(headLength), code]);
+    for (const [name, { script, commands }] of chunks) {
+      const content = Buffer.concat([Buffer.alloc(headLength), script.createCachedData()]);
       for (const [index, number] of [commands.length, ...commands].entries()) content.writeUInt32LE(number, (1 + index) * numberLength);
       content.writeUInt32LE(crc32(content.subarray(numberLength)));
       // Another process must not read half a file.

@@ -5,7 +5,7 @@
  */
 export function compileWebAssemblyOnce(setFlags: (flags: string) => void): void {
   setFlags('--liftoff-only');
-  // V8 derives these from the first one only when it starts. Node 24 and later need them.
+  // With Node 24 and 26, the first one implies these only on the command line of Node.
   setFlags('--no-wasm-tier-up');
   setFlags('--no-wasm-dynamic-tiering');
 }

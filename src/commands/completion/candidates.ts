@@ -39,8 +39,8 @@ export interface Line {
 export function lineOf(words: readonly string[]): Line {
   const before = words.slice(0, -1);
   const lastWord = words.at(-1) ?? '';
-  const [, flag, value] = /^(--[\w-]+)=(.*)$/.exec(lastWord) ?? [];
-  if (flag !== undefined && value !== undefined) return { before: [...before, flag], current: value, prefix: `${flag}=` };
+  const [, flag, value = ''] = /^(--[\w-]+)=(.*)$/.exec(lastWord) ?? [];
+  if (flag !== undefined) return { before: [...before, flag], current: value, prefix: `${flag}=` };
   if (before.at(-1) === '=') before.pop();
   return { before, current: lastWord === '=' ? '' : lastWord, prefix: '' };
 }

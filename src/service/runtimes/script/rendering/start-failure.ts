@@ -1,7 +1,7 @@
 import { getSystemErrorMap } from 'node:util';
 
 /**
- * Why a thread could not be started. Node has the system's error only in the message: its code, or since Node 24 its text if a
+ * Why a thread could not be started. Node has the system's error only in the message: its code, or with Node 26 its text if a
  * `package.json` above the file of the thread could not be read.
  */
 export function startFailure(error: Error): Error {
