@@ -66,7 +66,7 @@ export interface UnknownWord {
 /** The command lines that may be meant, without `aops`; empty when nothing is likely enough. */
 export async function suggestedCommands(unknownWord: UnknownWord): Promise<string[]> {
   const { tree, word } = unknownWord;
-  const lines = knownMeaning(unknownWord) ?? onOtherLevels(unknownWord) ?? (await similarlySpelt(unknownWord));
+  const lines = inPlural(unknownWord) ?? knownMeaning(unknownWord) ?? onOtherLevels(unknownWord) ?? (await similarlySpelt(unknownWord));
   const reads = readingWords.has(word.toLowerCase());
   const suggestions = [];
   for (const line of lines) if (isKnownLine(tree, line) && !(reads && (await changesSomething(tree, line)))) suggestions.push(line);
@@ -74,6 +74,16 @@ export async function suggestedCommands(unknownWord: UnknownWord): Promise<strin
 }
 
 const maxSuggestions = 3;
+
+/** The command of a group that is called by its singular, as other tools call it: `aops run list`, `aops run view`. */
+function inPlural({ tree, path, word, rest: [command] }: UnknownWord): string[] | undefined {
+  const { entries = {} } = follow(tree, path);
+  const group = nameOf(entries, `${word.toLowerCase()}s`);
+  if (group === undefined || command === undefined || !isGroup(entryOf(entries, group) as NamedEntry)) return undefined;
+  const groupPath = [...path, group];
+  const name = follow(tree, [...groupPath, command]).path[groupPath.length];
+  return name === undefined ? knownMeaning({ tree, path: groupPath, word: command, rest: [] }) : [[...groupPath, name].join(' ')];
+}
 
 /** The meaning according to the tables; undefined when they do not contain the word. */
 function knownMeaning({ tree, path, word }: UnknownWord): string[] | undefined {
