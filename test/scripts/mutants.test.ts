@@ -1,5 +1,7 @@
 /** The mutants of mutation testing: which changes are made, and that a switch turns on exactly one of them. */
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import equivalents from '../../scripts/mutate/equivalent.json' with { type: 'json' };
 import { instrument, mutantsOf } from '../../scripts/mutate/mutants.js';
 
 const changes = (source: string): string[] => mutantsOf(source).map(({ original, replacement }) => `${original} -> ${replacement}`);
@@ -72,5 +74,21 @@ describe('an instrumented source', () => {
     const mutantIndex = mutantsOf(source).findIndex(({ original, replacement }) => original === 'result = 1;' && replacement === '');
     expect(run(source, mutantIndex, { a: true })).toBeUndefined();
     expect(run(source, -1, { a: false })).toBe(2);
+  });
+});
+
+describe('the equivalent mutants', () => {
+  it('are mutants of the source', () => {
+    expect(equivalents.length).toBeGreaterThan(100);
+    const keyOf = (mutant: { file: string; code: string; original: string; replacement: string }): string =>
+      JSON.stringify([mutant.file, mutant.code, mutant.original, mutant.replacement]);
+    const found = new Set<string>();
+    for (const file of new Set(equivalents.map((equivalent) => equivalent.file))) {
+      const source = existsSync(file) ? readFileSync(file, 'utf8') : '';
+      const lines = source.split('\n');
+      for (const mutant of mutantsOf(source)) found.add(keyOf({ ...mutant, file, code: lines[mutant.line - 1]?.trim() ?? '' }));
+    }
+    const missing = equivalents.filter((equivalent) => !found.has(keyOf(equivalent)));
+    expect(missing).toEqual([]);
   });
 });
