@@ -10,10 +10,14 @@ import type { SandboxFiles } from '../sandbox/sandbox-files.ts';
 import type { ComingBytes } from '../sandbox/write.ts';
 import type { NewFile } from '../sandbox/write-files.ts';
 import type { Queries, Store } from '../store/database/database.ts';
+import type { HeldRun } from '../store/runs/held-runs.ts';
 import type { ClaimedWorkspace } from '../store/runs/workspace-files.ts';
 
-/** Records what has changed, in the transaction of a step. May be called again if the transaction is repeated. */
-export type RecordFiles = (trx: Queries) => Promise<void>;
+/**
+ * Records what has changed, in the transaction of a step. May be called again if the transaction is repeated.
+ * @param run the run of the step, as the transaction has found it
+ */
+export type RecordFiles = (trx: Queries, run?: Pick<HeldRun, 'sandbox_version'>) => Promise<void>;
 
 /** The sandbox of a run that is executed here. */
 export interface RunWorkspace {

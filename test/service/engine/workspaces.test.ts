@@ -195,6 +195,38 @@ describeNeeding(needsPostgres, 'the files of a run on two nodes', () => {
     expect([refusal.status, refusal.body]).toEqual([400, expect.objectContaining({ error: 'not_a_file' })]);
   });
 
+  it('include what was uploaded during a step that changes nothing, even if no notification arrives', async () => {
+    const isWorking = new Gate();
+    const isUploaded = new Gate();
+    let found: string | undefined;
+    const startNode = await newCluster({
+      upload: async (host) => {
+        await runOnce(host, 'one', async () => {
+          isWorking.open();
+          await isUploaded.opened;
+        });
+        await runOnce(host, 'two', async () => {
+          found = await host.sandbox.read('in/a.txt', 10).then(
+            ({ bytes }) => bytes.toString(),
+            () => 'missing',
+          );
+        });
+        return { status: 'completed' };
+      },
+    });
+    const { api: a, proxy } = await startNode();
+    const run = await a.run('upload');
+    await isWorking.opened;
+    proxy.dropNotifications();
+    const { api: b } = await startNode();
+    const { run: detail } = await b.ok('getRun', { params: { run_id: run.id } });
+    const params = { sandbox_id: String(detail.sandbox_id) };
+    expect(await b.call('uploadSandboxFile', { params, body: upload('in/a.txt', 'a') })).toMatchObject({ status: 201 });
+    isUploaded.open();
+    await b.until(run.id, 'completed');
+    expect(found).toBe('a');
+  });
+
   it('keep an upload that a step has not seen, unless the step has changed the content of the file', async () => {
     const isWorking = new Gate();
     const isUploaded = new Gate();

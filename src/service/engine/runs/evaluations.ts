@@ -22,8 +22,9 @@ import { defineJob } from '../jobs/job.ts';
  */
 export async function planEvaluation(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   const now = engine.clock.now();
-  if (!(await hasRubrics(trx, run))) {
-    const evaluation = await evaluate([], await readPlatformFacts(trx, run));
+  const [isJudgedLater, facts] = await Promise.all([hasRubrics(trx, run), readPlatformFacts(trx, run)]);
+  if (!isJudgedLater) {
+    const evaluation = await evaluate([], facts);
     return putEvaluation(trx, { run_id: run.id, ...columnsOf(evaluation), updated_at: isoTime(now) });
   }
   await beginEvaluation(trx, run.id, isoTime(now));

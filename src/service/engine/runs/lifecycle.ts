@@ -5,6 +5,7 @@ import type { RevisionConfig } from '../../../interface/types.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { requireRoomForRun } from '../../plans/plan-limits.ts';
+import { planOf } from '../../store/access/plans.ts';
 import { findLiveAgent, type LiveAgent } from '../../store/agents/agents.ts';
 import { keepProcedure } from '../../store/agents/builds.ts';
 import type { Queries } from '../../store/database/database.ts';
@@ -55,9 +56,9 @@ export async function startRun(engine: HasStore & HasClock & HasRuntimes & HasWo
 export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, start: RunStart): Promise<RunRow> {
   // So that the agent is not deleted meanwhile. The team is locked when the run gets its number: until then, others can start runs.
   await shareRow(trx, 'agents', start.agentId);
-  const agent = await findLiveAgent(trx, start.teamId, start.agentId);
+  const [agent, plan] = await Promise.all([findLiveAgent(trx, start.teamId, start.agentId), planOf(trx, start.teamId)]);
   if (agent === undefined) throw notFound('agent', start.agentId);
-  await requireRoomForRun(trx, start.teamId, engine.clock.now());
+  await requireRoomForRun(trx, start.teamId, plan, engine.clock.now());
   const { buildId, procedure } = liveProcedure(engine, agent);
   await keepProcedure(trx, procedure.hash, procedure.text);
   const now = isoTime(engine.clock.now());

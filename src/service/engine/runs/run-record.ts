@@ -53,13 +53,19 @@ export class RunRecord {
     return this.#held;
   }
 
+  /** Whether somebody may receive events of the run, in the transaction in progress. */
+  get hasRecipients(): boolean {
+    const { has_webhooks: teamHasWebhooks = true, webhook_url: url } = this.#held;
+    return Boolean(teamHasWebhooks) || url !== null;
+  }
+
   /** Writes, together with the files that have changed, within a transaction that is part of a step. */
   async writeStep(change: Change): Promise<void> {
     this.#confirmNotAborted();
     await this.#parts.workspace.commit((recordFiles) =>
       this.write(async (trx, now) => {
         await change(trx, now);
-        await recordFiles(trx);
+        await recordFiles(trx, this.#held);
       }),
     );
   }

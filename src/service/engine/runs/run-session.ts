@@ -14,13 +14,13 @@ import type {
 import { type ExecLevel, type Launcher, launchAfter } from '../../sandbox/launch.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Queries } from '../../store/database/database.ts';
-import type { RunRow } from '../../store/database/schema.ts';
+import type { MessageRow, NewMessage, RunRow } from '../../store/database/schema.ts';
 import type { Claim } from '../../store/jobs/jobs.ts';
 import { findAgentSession, storeAgentSession } from '../../store/runs/agent-sessions.ts';
 import type { ExecutedRun } from '../../store/runs/held-runs.ts';
 import { turnAnswers } from '../../store/runs/human-requests.ts';
 import { completedSteps, recordStep } from '../../store/runs/journal.ts';
-import { appendMessages, postedTexts } from '../../store/runs/messages.ts';
+import { appendMessages, postedTexts, sendMessage } from '../../store/runs/messages.ts';
 import { runFileKey } from '../../store/runs/run-files.ts';
 import { carryOut, caseOfRun } from '../cases/run-actions.ts';
 import { runConnections } from '../connections/run-connections.ts';
@@ -229,7 +229,7 @@ export class RunSession implements RunHost {
         const messages = events.flatMap((event) =>
           isScreenshot(event) ? [] : [eventMessage(this.#row, namingPicture(event, pictures), now)],
         );
-        const newMessages = await appendMessages(trx, this.#row.id, messages, this.#record.held.last_message ?? 0);
+        const newMessages = await this.#appendMessages(trx, messages);
         const recordedPictures = await insertExecutions(trx, this.#row, screenshots, pictures, now);
         const files = recordedPictures.map((file) => fileEvent(this.#row, file));
         await this.#record.report(trx, this.#row, [...messageEvents(trx, this.#row, newMessages), ...files]);
@@ -244,6 +244,16 @@ export class RunSession implements RunHost {
     }
     // Pictures of screenshots that an interrupted attempt has recorded already.
     await discardFiles(this.#engine, pictures.filter(({ id }) => !recordedIds.has(id)).map(runFileKey));
+  }
+
+  /** Returns the messages that are new, unless nobody receives events of the run. */
+  async #appendMessages(trx: Queries, messages: readonly NewMessage[]): Promise<MessageRow[]> {
+    const last = this.#record.held.last_message ?? 0;
+    const [message] = messages;
+    if (message === undefined || messages.length > 1 || this.#record.hasRecipients)
+      return appendMessages(trx, this.#row.id, messages, last);
+    await sendMessage(trx, message, last);
+    return [];
   }
 
   async #readMessages(db: Queries): Promise<void> {

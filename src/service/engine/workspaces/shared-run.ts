@@ -54,8 +54,8 @@ export class SharedRun implements RunWorkspace {
   async #withoutChanges<Result>(write: (record: RecordFiles) => Promise<Result>, isInTurn = false): Promise<Result> {
     const { copy, inTurn } = this.#parts;
     let version = copy.version;
-    const result = await write(async (trx) => {
-      version = (await workspaceState(trx, copy.sandbox.id))?.version ?? version;
+    const result = await write(async (trx, run) => {
+      version = run?.sandbox_version ?? (await workspaceState(trx, copy.sandbox.id))?.version ?? version;
     });
     if (version !== copy.version) await (isInTurn ? copy.pull() : inTurn(() => copy.pull()));
     return result;

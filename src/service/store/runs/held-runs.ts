@@ -14,6 +14,8 @@ export type HeldRun = RunRow &
     last_posted: number | null;
     /** Number of the last message; null if there is none. */
     last_message: number | null;
+    /** The version of the files in its sandbox. Only on a database that several processes change: only there are versions counted. */
+    sandbox_version?: number | null;
   };
 
 interface WithWebhooks {
@@ -51,7 +53,12 @@ const held = preparedQuery((db, claim: Claim) =>
         .as('last_message'),
     ])
     // Where each transaction would have to read the webhooks of its team, most of them learn here that it has no webhooks.
-    .$if(isShared(db), (query) => query.select((select) => hasWebhooks(select).as('has_webhooks')))
+    .$if(isShared(db), (query) =>
+      query.select((select) => [
+        hasWebhooks(select).as('has_webhooks'),
+        select.selectFrom('sandboxes').select('version').whereRef('sandboxes.id', '=', 'runs.sandbox_id').as('sandbox_version'),
+      ]),
+    )
     .where('jobs.id', '=', claim.id)
     .where('jobs.epoch', '=', claim.epoch)
     .where('jobs.status', '=', 'running'),

@@ -24,6 +24,11 @@ export async function appendMessages(db: Queries, runId: string, messages: reado
   return appendedRows;
 }
 
+/** Appends a message to a run that is locked, like `appendMessages`, for a caller that need not know whether it is new. */
+export async function sendMessage(trx: Queries, message: NewMessage, last: number): Promise<void> {
+  await insertQuery.send(trx, { ...message, seq: last + 1 });
+}
+
 const insertQuery = preparedQuery((db, row: MessageRow) =>
   db
     .insertInto('messages')

@@ -11,36 +11,56 @@ import { config, startApi } from '../../helpers/service.ts';
 const isTimed = (text: string): boolean =>
   /"queued run"|pg_notify|"nodes"|"rate_windows"|^select \* from "runs" where "id" = \$1 and "team_id" = \$2$/.test(text);
 
-/** The statements that this process sends to databases from now on. */
-function sentStatements(): string[] {
-  const texts: string[] = [];
+interface Traffic {
+  statements: string[];
+  /** How often something was sent on a connection on which everything had been answered. */
+  roundTrips: number;
+}
+
+/** What this process sends to databases from now on. */
+function watchTraffic(): Traffic {
+  const traffic: Traffic = { statements: [], roundTrips: 0 };
+  const unanswered = new WeakMap<pg.Client, number>();
+  const change = (client: pg.Client, by: number): number => {
+    const count = (unanswered.get(client) ?? 0) + by;
+    unanswered.set(client, count);
+    return count;
+  };
   const { query } = pg.Client.prototype;
   const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
     const [statement] = args as [string | { text: string }];
     const text = typeof statement === 'string' ? statement : statement.text;
-    if (!isTimed(text)) texts.push(text);
-    return Reflect.apply(query, this, args);
+    const answer = Reflect.apply(query, this, args) as Promise<unknown> | undefined;
+    // Others pass a callback.
+    if (answer === undefined || isTimed(text)) return answer;
+    traffic.statements.push(text);
+    if (change(this, 1) === 1) traffic.roundTrips += 1;
+    const noteAnswer = (): void => void change(this, -1);
+    answer.then(noteAnswer, noteAnswer);
+    return answer;
   } as typeof query);
   afterTest(async () => spy.mockRestore());
-  return texts;
+  return traffic;
 }
 
 describeNeeding(needsPostgres, 'a run', () => {
   it.each([
-    [1, { transactions: 3, statements: 47 }],
-    [5, { transactions: 7, statements: 75 }],
+    [1, { transactions: 3, statements: 46, roundTrips: 18 }],
+    [5, { transactions: 7, statements: 70, roundTrips: 26 }],
   ])('of %i steps needs few statements', async (steps, expected) => {
-    const statements = sentStatements();
+    const traffic = watchTraffic();
     const api = await startApi({ runtimes: [scriptRuntime], database: { url: await newDatabase() } });
     const procedure = `version: 1\nsteps:\n${'  - say: Done.\n'.repeat(steps)}`;
     const { agent } = await api.ok('createAgent', { body: { name: 'A', build: { name: 'one', config: config(procedure, 'script') } } });
     const execute = async (key: string): Promise<void> => {
-      statements.length = 0;
+      Object.assign(traffic, { statements: [], roundTrips: 0 });
       const { run } = (await api.call('startRun', { body: { agent_id: agent.id }, headers: { 'idempotency-key': key } })).body;
       await api.until(run.id, 'completed');
     };
     await execute('first');
     await execute('second');
-    expect({ transactions: statements.filter((text) => text === 'begin').length, statements: statements.length }).toEqual(expected);
+    const { statements, roundTrips } = traffic;
+    const transactions = statements.filter((text) => text === 'begin').length;
+    expect({ transactions, statements: statements.length, roundTrips }).toEqual(expected);
   });
 });
