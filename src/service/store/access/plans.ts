@@ -42,7 +42,7 @@ export async function largestConcurrency(db: Queries): Promise<number> {
     .selectFrom('plans')
     .select((select) => select.fn.max('max_concurrent_runs').as('highest'))
     .executeTakeFirstOrThrow();
-  return Math.max(defaultPlan.maxConcurrentRuns, Number(highest ?? 0));
+  return Math.max(defaultPlan.maxConcurrentRuns, Number(highest));
 }
 
 /** Runs of the period that count, including removed ones. */

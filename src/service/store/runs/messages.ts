@@ -118,10 +118,9 @@ const postedAfter = preparedQuery((db, { runId, after: last }: { runId: string; 
     .orderBy('seq'),
 );
 
-/** The message of the call that a result belongs to. Calls are identified by their event, and after the first turn by the turn too. */
+/** The message of the call that a result belongs to. Calls are identified by their event, and after the first turn also by the turn. */
 export async function toolCallMessage(db: Queries, result: MessageRow, callId: string): Promise<MessageRow | undefined> {
-  const suffix = `.${result.turn}`;
-  const eventId = result.turn > 1 && callId.endsWith(suffix) ? callId.slice(0, -suffix.length) : callId;
+  const eventId = result.turn === 1 ? callId : callId.slice(0, -`.${result.turn}`.length);
   return db
     .selectFrom('messages')
     .selectAll()

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { insertCredential, insertToken, revokeCredential } from '../../../../src/service/store/access/credentials.ts';
 import { insertTeam } from '../../../../src/service/store/access/teams.ts';
-import { TokenCache } from '../../../../src/service/store/access/token-cache.ts';
+import { SharedTokenCache, sharedTokenLife, TokenCache } from '../../../../src/service/store/access/token-cache.ts';
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
@@ -72,5 +72,22 @@ describe('a token', () => {
     expect(queries).toHaveBeenCalledTimes(3);
     for (const hash of ['three', 'one', 'one']) expect(await find(hash)).toBe('c');
     expect(queries).toHaveBeenCalledTimes(4);
+  });
+});
+
+describe('a token of a database that other processes change', () => {
+  it('is looked up again after less than a second, even if no change was reported', async () => {
+    const { store, revoke } = await withTokens();
+    let time = 0;
+    const tokens = new SharedTokenCache(store, () => time);
+    const find = async () => (await tokens.find('one', 0))?.credentialId;
+    expect(await find()).toBe('c');
+    vi.spyOn(store.changes, 'versionOf').mockReturnValue(store.changes.versionOf(['tokens', 'credentials']));
+    await revoke();
+    time = sharedTokenLife - 1;
+    expect(await find()).toBe('c');
+    time = sharedTokenLife;
+    expect(await find()).toBeUndefined();
+    expect(sharedTokenLife).toBeLessThan(1_000);
   });
 });

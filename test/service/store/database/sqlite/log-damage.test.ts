@@ -1,12 +1,16 @@
 /** Write-ahead logs after disk failures and power cuts. */
 import { copyFile, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../../../src/service/log.ts';
 import { logDamage } from '../../../../../src/service/store/database/sqlite/log-damage.ts';
 import { openDatabase } from '../../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../../support/temporary.ts';
 import { startApi } from '../../../helpers/service.ts';
+
+/** The size of a frame: its header and a page. */
+const frameBytes = 24 + 4_096;
 
 /** The files of a database whose process was killed after this many transactions. */
 async function killAfter(transactions: number): Promise<{ directory: string; log: string }> {
@@ -49,20 +53,43 @@ describe('a write-ahead log', () => {
     await flip(log, size - 60_000);
     const damage = await logDamage(log);
     expect(damage?.transactions).toBeGreaterThan(0);
+    // From the damaged frame on.
+    expect(damage?.frames).toBe((size - 32) / frameBytes - Math.floor((size - 60_000 - 32) / frameBytes));
     expect(damage?.cutOff).toBe(false);
     expect(await readBack(directory)).toBe(50 - (damage?.transactions ?? 0));
   });
 
-  it('that is cut off in the middle of a frame is reported', async () => {
+  it.each([8, 1_000])('that ends %i bytes before the end of a frame is reported', async (missing) => {
     const { log } = await killAfter(50);
-    await truncate(log, (await stat(log)).size - 1_000);
+    await truncate(log, (await stat(log)).size - missing);
     expect(await logDamage(log)).toEqual({ frames: 0, transactions: 0, cutOff: true });
+  });
+
+  it.each([0, 0xffff_ffff])('whose header contains the page size %i is not examined', async (pageSize) => {
+    const { log } = await killAfter(1);
+    const bytes = await readFile(log);
+    bytes.writeUInt32BE(pageSize, 8);
+    await writeFile(log, bytes);
+    expect(await logDamage(log)).toEqual({ frames: 0, transactions: 0, cutOff: true });
+  });
+
+  it('that has been used again contains old frames, which are no damage', async () => {
+    const { directory, log } = await killAfter(50);
+    const { size } = await stat(log);
+    const db = await openDatabase(directory);
+    afterTest(() => db.destroy());
+    await sql`pragma wal_checkpoint(passive)`.execute(db);
+    await db.insertInto('settings').values({ name: 'last', value: 'x' }).execute();
+    const copy = join(await temporaryDirectory(), 'log');
+    await copyFile(log, copy);
+    expect((await stat(copy)).size).toBe(size);
+    expect(await logDamage(copy)).toBeUndefined();
   });
 
   it('whose last transaction was incomplete counts as undamaged', async () => {
     const { log } = await killAfter(50);
     const bytes = await readFile(log);
-    const frame = bytes.subarray(-4_120);
+    const frame = bytes.subarray(-frameBytes);
     // A frame of the same log that does not end a transaction, as after a crash.
     frame.writeUInt32BE(0, 4);
     await writeFile(log, Buffer.concat([bytes, frame]));

@@ -104,6 +104,30 @@ it.each([
   expect(await db.selectFrom('mixed').select(['id', 'a']).execute()).toHaveLength(3);
 });
 
+it('a damaged text is reported without the keys of its row that are damaged themselves', async () => {
+  const { db, file } = await openStore();
+  await db.insertInto('mixed').values({ id: 7, a: 'a', b: 1, c: 'c' }).execute();
+  file.exec("update mixed set a = cast(x'41ff42' as text)");
+  await expect(db.selectFrom('mixed').select(['id', 'a as run_id']).execute()).rejects.toMatchObject({
+    message: expect.stringContaining('"run_id" of a row of mixed (id 7) is not valid text'),
+  });
+});
+
+it('a damaged text names the tables of a query that also contains expressions', async () => {
+  const { db, file } = await openStore();
+  await db.insertInto('mixed').values({ id: 1, a: 'a', b: 1, c: 'c' }).execute();
+  file.exec("update mixed set c = cast(x'410042' as text)");
+  const query = db.selectFrom('mixed').select([sql<number>`1 + 1`.as('two'), 'c']);
+  await expect(query.execute()).rejects.toMatchObject({ message: expect.stringContaining('a text in mixed contains a NUL character') });
+});
+
+it('a change cannot return an expression with a parameter', async () => {
+  const { db } = await openStore();
+  await db.insertInto('mixed').values({ id: 1, a: 'a', b: 1, c: 'c' }).execute();
+  const change = db.updateTable('mixed').set({ b: 2 }).returning(sql<string>`a || ${'x'}`.as('joined'));
+  await expect(change.execute()).rejects.toThrow('What this change returns cannot be packed: a || ? as "joined"');
+});
+
 it('a value of another type in a column of numbers fails the query that reads it', async () => {
   const { db, file } = await openStore();
   await db.insertInto('mixed').values({ id: 1, a: 'a', b: 1, c: 'c' }).execute();
