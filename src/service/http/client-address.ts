@@ -3,6 +3,7 @@
  * identity. It is the peer's address, or the one that the peer reports if it is a proxy that the operator trusts.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { BoundedCache } from '../../base/bounded-cache.ts';
 import { UsageError } from '../../base/errors.ts';
 import { holderOf, isIn, type Network, parseAddress, parseNetwork } from '../addresses.ts';
 
@@ -24,7 +25,7 @@ interface Peer {
 
 export class TrustedProxies {
   readonly #networks: Network[];
-  readonly #peers = new Map<string, Peer>();
+  readonly #peers = new BoundedCache<Peer>(maxPeers);
 
   /** @throws UsageError `trusted_proxy_invalid` for a word that is neither an address nor a range of addresses */
   constructor(words: readonly string[] = []) {
@@ -54,7 +55,6 @@ export class TrustedProxies {
   #peer(text: string): Peer {
     let peer = this.#peers.get(text);
     if (peer === undefined) {
-      if (this.#peers.size >= maxPeers) this.#peers.clear();
       peer = this.#parse(text);
       this.#peers.set(text, peer);
     }

@@ -59,7 +59,8 @@ async function pause(trx: Queries, { engine, record }: OutcomeParts, request: Hu
   const run = await record.change(trx, { status: 'waiting', updated_at: now });
   await planReminder(trx, run.team_id, request, engine.clock.now());
   await record.report(trx, run, [runEvent(trx, 'run.paused', run), askedEvent(run, request)]);
-  if (await recordPushes(engine.clock, trx, run.team_id, request.id)) record.wakeAfterCommit();
+  // The end of this execution wakes the worker.
+  await recordPushes(engine.clock, trx, run.team_id, request.id);
   await caseRunAsked(engine, trx, run, request);
 }
 

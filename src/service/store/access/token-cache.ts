@@ -1,4 +1,5 @@
 /** A cache of recently used tokens and their credentials. */
+import { BoundedCache } from '../../../base/bounded-cache.ts';
 import type { Store } from '../database/database.ts';
 import { findToken, type TokenRecord } from './credentials.ts';
 
@@ -16,18 +17,19 @@ export const sharedTokenLife = 900;
 export class TokenCache implements Tokens {
   readonly #store: Store;
   readonly #maxTokens: number;
-  #tokens = new Map<string, TokenRecord>();
+  #tokens: BoundedCache<TokenRecord>;
   #version = -1;
 
   constructor(store: Store, maxTokens = 10_000) {
     this.#store = store;
     this.#maxTokens = maxTokens;
+    this.#tokens = new BoundedCache(maxTokens);
   }
 
   async find(hash: string, now: number): Promise<TokenRecord | undefined> {
     const version = this.#store.changes.versionOf(tables);
     if (version !== this.#version) {
-      this.#tokens = new Map();
+      this.#tokens = new BoundedCache(this.#maxTokens);
       this.#version = version;
     }
     // If credentials change during the lookup, this is no longer the cache that is used afterwards.
@@ -35,9 +37,8 @@ export class TokenCache implements Tokens {
     const cachedToken = tokens.get(hash);
     if (cachedToken !== undefined) return cachedToken.expiresAt === null || cachedToken.expiresAt > now ? cachedToken : undefined;
     const token = await findToken(this.#store, hash, now);
-    if (token === undefined) return undefined;
-    if (tokens.size >= this.#maxTokens) tokens.clear();
-    tokens.set(hash, token);
+    // Another request may have looked it up at the same time.
+    if (token !== undefined && !tokens.has(hash)) tokens.set(hash, token);
     return token;
   }
 }

@@ -64,6 +64,28 @@ describe('the next case', () => {
     await until(api, cases[1], 'completed');
   });
 
+  it('starts when a run without a case adds it, although that run goes on', async () => {
+    const gate = new Gate();
+    const opener: Behaviour = async (host) => {
+      await host.act('x', { do: 'create', queue: 'Invoices', draft: { title: 'first', labels: [] } });
+      await gate.opened;
+      return { status: 'completed' };
+    };
+    let isStarted = false;
+    const work: Behaviour = async () => {
+      isStarted = true;
+      return { status: 'completed' };
+    };
+    const { api } = await queueWith(work, [], { behaviours: { opener, work } });
+    const { id } = await api.run('opener');
+    while (!isStarted) {
+      expect((await api.ok('getRun', { params: { run_id: id } })).run.status).not.toBe('completed');
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    gate.open();
+    await api.until(id, 'completed');
+  });
+
   it('starts when a person completes the case of a run that waits', async () => {
     const { api, cases, queue_id } = await queueWith(askBehaviour, ['first', 'second']);
     await until(api, cases[0], 'needs_input');

@@ -70,8 +70,18 @@ describe('a token', () => {
     const { find, queries } = await withTokens(null, 2);
     for (const hash of ['one', 'two', 'one', 'three']) expect(await find(hash)).toBe('c');
     expect(queries).toHaveBeenCalledTimes(3);
-    for (const hash of ['three', 'one', 'one']) expect(await find(hash)).toBe('c');
+    // What was used longest ago is no longer cached.
+    for (const hash of ['three', 'one', 'two']) expect(await find(hash)).toBe('c');
     expect(queries).toHaveBeenCalledTimes(4);
+  });
+
+  it('is counted once if several requests look it up at the same time', async () => {
+    const { find, queries } = await withTokens(null, 2);
+    await Promise.all([find('one'), find('one')]);
+    await find('two');
+    queries.mockClear();
+    for (const hash of ['one', 'two']) expect(await find(hash)).toBe('c');
+    expect(queries).not.toHaveBeenCalled();
   });
 });
 
