@@ -47,22 +47,18 @@ export class TokenCache implements Tokens {
 export class SharedTokenCache implements Tokens {
   readonly #store: Store;
   readonly #steady: () => number;
-  #cache: TokenCache;
-  #startedAt = Number.NEGATIVE_INFINITY;
+  #current: { readonly cache: TokenCache; readonly startedAt: number } | undefined;
 
   /** @param steady milliseconds since any moment, not affected when the system time is set */
   constructor(store: Store, steady: () => number) {
     this.#store = store;
     this.#steady = steady;
-    this.#cache = new TokenCache(store);
   }
 
   find(hash: string, now: number): Promise<TokenRecord | undefined> {
     const time = this.#steady();
-    if (time - this.#startedAt >= sharedTokenLife) {
-      this.#cache = new TokenCache(this.#store);
-      this.#startedAt = time;
-    }
-    return this.#cache.find(hash, now);
+    if (this.#current === undefined || time - this.#current.startedAt >= sharedTokenLife)
+      this.#current = { cache: new TokenCache(this.#store), startedAt: time };
+    return this.#current.cache.find(hash, now);
   }
 }
