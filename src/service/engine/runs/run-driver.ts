@@ -45,9 +45,9 @@ const sandboxDelay = 1_000;
  * be created in passing, it is `starting` until the driver has done it.
  */
 const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Promise<RunClaim | 'locked' | undefined> => {
-  const job = await claimRunJob(trx, kind, claimant);
-  if (job === undefined || job === 'locked') return job;
-  const run = await executedRun(trx, job);
+  const claimed = await claimRunJob(trx, kind, claimant);
+  if (claimed === undefined || claimed === 'locked') return claimed;
+  const { run, ...job } = claimed;
   if (!isExecutable(run)) return job;
   if (run.status === 'pending' && run.started_at !== null) await reviveSandbox(trx, run.sandbox_id);
   const workspace = await engine.workspaces.claim(trx, run.sandbox_id, job.id);

@@ -10,20 +10,24 @@ import { preparedQuery } from '../database/prepared.ts';
 import { isShared, lockRowNow, lockRows } from '../database/row-locks.ts';
 import type { Database, JobRow } from '../database/schema.ts';
 import { type Claimant, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/jobs.ts';
+import { type ExecutedRun, executedRun } from './held-runs.ts';
+
+/** The claimed job of a run, and the run, as a transaction that claims it has found it. */
+export type ClaimedRun = ClaimedJob & { readonly run: ExecutedRun | undefined };
 
 /**
  * Claims the run job that has been due for longest among the teams with a free slot. A job whose worker has stopped sending
  * heartbeats comes first; it still has its slot. Call it in a transaction, or two workers could both take the last free slot of a team.
  * Returns `locked` if it would have to wait for another transaction, but must not.
  */
-export async function claimRunJob(db: Queries, kind: string, claimant: Claimant & { hasClaimed?: false }): Promise<ClaimedJob | undefined>;
-export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | 'locked' | undefined>;
-export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | 'locked' | undefined> {
+export async function claimRunJob(db: Queries, kind: string, claimant: Claimant & { hasClaimed?: false }): Promise<ClaimedRun | undefined>;
+export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedRun | 'locked' | undefined>;
+export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedRun | 'locked' | undefined> {
   const abandonedJob = await takeAbandoned(db, kind, claimant);
-  if (abandonedJob !== undefined) return abandonedJob;
+  if (abandonedJob !== undefined) return { ...abandonedJob, run: await executedRun(db, abandonedJob) };
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const next = await nextInLine(db, kind, claimant.now);
-    if (next === undefined || !isShared(db)) return next && takeJob(db, next, claimant);
+    if (next === undefined || !isShared(db)) return next && takeRun(db, next, claimant);
     const lane = next.lane as string;
     const isLocked = lockedLanes.get(db)?.has(lane) === true;
     if (!isLocked && !(await lockLane(db, lane, claimant))) return 'locked';
@@ -31,10 +35,17 @@ export async function claimRunJob(db: Queries, kind: string, claimant: Claimant)
     const confirmed = isLocked ? next : await inLaneOf.first(db, { kind, now: claimant.now, lane });
     // The run before its job, as whoever stops it does.
     if (confirmed !== undefined && !(await lockRun(db, confirmed.subject_id, claimant))) return 'locked';
-    const job = confirmed && (await takeJob(db, confirmed, claimant));
+    const job = confirmed && (await takeRun(db, confirmed, claimant));
     if (job !== undefined) return job;
   }
   return undefined;
+}
+
+/** Claims a job, and reads its run without waiting for that; undefined if another worker was faster. */
+async function takeRun(db: Queries, candidate: JobRow, claimant: Claimant): Promise<ClaimedRun | undefined> {
+  const claim = { id: candidate.id, epoch: candidate.epoch + 1 };
+  const [job, run] = await Promise.all([takeJob(db, candidate, claimant), executedRun(db, claim)]);
+  return job && { ...job, run };
 }
 
 type Waiting = Pick<Claimant, 'hasClaimed'>;
