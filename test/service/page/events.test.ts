@@ -13,6 +13,7 @@ async function openView(view: string, streams = true): Promise<{ service: TestSe
   proxy.streams = streams;
   const { code } = await service.api<{ code: string }>('POST', '/local/page-codes');
   const { page, problems } = await newPage();
+  await page.clock.install();
   await page.goto(`${proxy.url}/#code=${code}&view=${view}`);
   await page.getByRole('link', { name: 'Inbox' }).waitFor();
   return { service, proxy, page, problems };
@@ -37,14 +38,17 @@ describeWithChromium('the team page with streams of events', () => {
     await goTo(page, `/runs/${run}`);
     await eventually('the stream of the run', () => streamsOf(proxy).some((path) => path.includes(`/runs/${run}/events?from=now`)));
     await text(page, 'Pay it?');
-    // Longer than the polling interval: the page does not read anything in the meantime.
-    const before = await eventually('the page is at rest', async () => {
-      const count = proxy.requests.length;
-      await page.evaluate('new Promise((resolve) => setTimeout(resolve, 1_000))');
-      return proxy.requests.length === count && count;
-    });
-    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 4_000))');
-    expect(proxy.requests.slice(before)).toEqual([]);
+    /** Everything that the page requests in this time, which passes at once. */
+    const requestsIn = async (milliseconds: number): Promise<string[]> => {
+      const before = proxy.requests.length;
+      await page.clock.runFor(milliseconds);
+      // By the time this one has been answered, the others have arrived.
+      await page.evaluate("fetch('/healthz')");
+      return proxy.requests.slice(before).filter((path) => path !== '/healthz');
+    };
+    await eventually('the page is at rest', async () => (await requestsIn(1_000)).length === 0);
+    // Longer than the polling interval.
+    expect(await requestsIn(20_000)).toEqual([]);
     await answer(service, run);
     await text(page, 'Paid.');
     await text(page, 'Completed');
