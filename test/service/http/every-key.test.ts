@@ -26,6 +26,9 @@ const untilGenerated = (api: Api, artifactId: string) =>
     return artifact.status !== 'pending' && artifact.status !== 'running';
   });
 
+/** Changes of an artifact that are refused during a generation. */
+const needIdleArtifact = ['refreshArtifact', 'restoreArtifactRevision'];
+
 describe('a key', () => {
   it('lets every change execute once, even if it is sent several times simultaneously, and is rejected for any other request', async () => {
     const clock = new ManualClock();
@@ -34,8 +37,8 @@ describe('a key', () => {
     const refusals: typeof refusedInOrder = {};
     for (const id of keyedInOrder.filter((candidate) => !retired.includes(candidate))) {
       const key = `key-of-${id}`;
-      // A change before it has started a generation, which takes some time on Postgres.
-      if (id === 'restoreArtifactRevision') await untilGenerated(api, ownedIds.artifactId as string);
+      // A change before it may have started a generation, which takes some time on Postgres.
+      if (needIdleArtifact.includes(id)) await untilGenerated(api, ownedIds.artifactId as string);
       const send = await sendable(api, id, ownedIds);
       const parallelAnswers = await Promise.all([send(key), send(key), send(key)]);
       const executions = parallelAnswers.filter(

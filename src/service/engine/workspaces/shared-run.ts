@@ -27,7 +27,6 @@ export class SharedRun implements RunWorkspace {
   readonly sandbox: Sandbox;
   readonly #engine: BytesEngine;
   readonly #parts: SharedRunParts;
-  #isClosed = false;
   /** How many changes of the sandbox are recorded; there can be others in the folders if it is negative. */
   #recordedCount: number;
   /** Paths that were reported as not recordable. */
@@ -96,8 +95,6 @@ export class SharedRun implements RunWorkspace {
   }
 
   close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
     this.#parts.onClose();
   }
 

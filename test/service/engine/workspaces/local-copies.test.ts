@@ -1,0 +1,125 @@
+/** The copies of a sandbox on two nodes: when they are brought up to date, and when they are removed. */
+import { access, mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { openWorkspaces } from '../../../../src/service/engine/workspaces/open-workspaces.ts';
+import { FileStore } from '../../../../src/service/files/file-store.ts';
+import type { Sandbox } from '../../../../src/service/sandbox/sandbox.ts';
+import { SandboxStore } from '../../../../src/service/sandbox/sandbox-store.ts';
+import { insertTeam } from '../../../../src/service/store/access/teams.ts';
+import { DatabaseFiles } from '../../../../src/service/store/files/database-files.ts';
+import { insertSandbox } from '../../../../src/service/store/runs/sandboxes.ts';
+import type { ClaimedWorkspace } from '../../../../src/service/store/runs/workspace-files.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { needsPostgres, newDatabase } from '../../../support/postgres.ts';
+import { describeNeeding } from '../../../support/requirements.ts';
+import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { openNode } from '../../helpers/postgres.ts';
+
+const hour = 3_600_000;
+const created_at = '2026-07-18T09:00:00.000Z';
+
+async function startNode(url: string, name: string) {
+  const clock = new ManualClock();
+  const store = await openNode(url, name);
+  const root = path.join(await temporaryDirectory(), 'sandboxes');
+  const sandboxes = new SandboxStore(root);
+  const files = new FileStore(new DatabaseFiles(store));
+  const repositories = { sweep: async () => undefined } as never;
+  const workspaces = await openWorkspaces({ store, clock, files, sandboxes, repositories, log: () => undefined }, name);
+  workspaces.start?.();
+  afterTest(async () => workspaces.close?.());
+  const open = async () => {
+    const claimed = await store.transaction().execute((trx) => workspaces.claim(trx, 's', 'job'));
+    const { signal } = new AbortController();
+    return workspaces.open('s', claimed as ClaimedWorkspace, { created: undefined, signal });
+  };
+  return {
+    ...{ clock, store, workspaces, open },
+    place: (...names: string[]) => path.join(root, ...names),
+    /** Executes a step of a run. */
+    step: async (work: (sandbox: Sandbox) => Promise<unknown>): Promise<void> => {
+      const workspace = await open();
+      await work(workspace.sandbox);
+      await workspace.commit((record) => store.transaction().execute((trx) => record(trx)));
+      workspace.close();
+    },
+  };
+}
+
+/** Two nodes with the sandbox `s`. */
+async function startNodes() {
+  const url = await newDatabase();
+  const [a, b] = [await startNode(url, 'a'), await startNode(url, 'b')];
+  await insertTeam(a.store, { id: 't', name: 'T', created_at });
+  await insertSandbox(a.store, { id: 's', team_id: 't', created_at, expires_at: null, removed_at: null });
+  return { a, b };
+}
+
+const write = (sandbox: Sandbox, name: string, text: string) => sandbox.write(name, Buffer.from(text));
+const textOf = async (sandbox: Sandbox, name: string) => (await sandbox.read(name, 100)).bytes.toString();
+const namesIn = async (sandbox: Sandbox) => (await sandbox.list('')).map(({ name }) => name).sort();
+const exists = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
+
+describeNeeding(needsPostgres, 'the copy of a sandbox', () => {
+  it('contains what another node has changed and removed since', async () => {
+    const { a, b } = await startNodes();
+    await a.step(async (sandbox) => {
+      for (const name of ['changed', 'removed']) await write(sandbox, name, 'a');
+    });
+    await b.step(async (sandbox) => {
+      await write(sandbox, 'changed', 'b');
+      await rm(path.join(sandbox.directory, 'removed'));
+    });
+    await a.step(async (sandbox) => {
+      expect(await namesIn(sandbox)).toEqual(['changed']);
+      expect(await textOf(sandbox, 'changed')).toBe('b');
+    });
+  });
+
+  it('gets an upload through another node while a program of the run works', async () => {
+    const { a, b } = await startNodes();
+    await a.step(async (sandbox) => {
+      await write(sandbox, 'own', 'a');
+      await b.workspaces.write(b.store, 's', 'in/uploaded', {
+        [Symbol.asyncIterator]: async function* () {
+          yield Buffer.from('b');
+        },
+      });
+      await eventually('the upload', () => exists(path.join(sandbox.directory, 'in', 'uploaded')));
+      expect(await textOf(sandbox, 'in/uploaded')).toBe('b');
+    });
+  });
+
+  it('is removed a day after it was last used, and restored when it is needed again', async () => {
+    const { a } = await startNodes();
+    await a.step((sandbox) => write(sandbox, 'file', 'a'));
+    await eventually('the first search has ended', async () => a.clock.sleeps > 0);
+    const workspace = await a.open();
+    a.clock.advance(30 * hour);
+    await eventually('the search during its use has ended', async () => a.clock.sleeps > 1);
+    workspace.close();
+    a.clock.advance(24 * hour);
+    await eventually('the next one has ended', async () => a.clock.sleeps > 2);
+    expect(await exists(a.place('s', 'workspace', 'file'))).toBe(true);
+    a.clock.advance(hour);
+    await eventually('the folder has been removed', async () => !(await exists(a.place('s'))));
+    await a.step(async (sandbox) => expect(await textOf(sandbox, 'file')).toBe('a'));
+  });
+
+  it('is removed after its sandbox, and so is what a crash has left behind', async () => {
+    const { a, b } = await startNodes();
+    await a.step((sandbox) => write(sandbox, 'file', 'a'));
+    await eventually('the first search has ended', async () => a.clock.sleeps > 0);
+    await mkdir(a.place('x.removed'));
+    await writeFile(a.place('x.removed', 'file'), '');
+    await b.store.updateTable('sandboxes').set({ removed_at: created_at }).execute();
+    a.clock.advance(hour);
+    for (const name of ['s', 'x.removed']) await eventually(`${name} has been removed`, async () => !(await exists(a.place(name))));
+  });
+});
