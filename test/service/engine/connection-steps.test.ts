@@ -29,6 +29,12 @@ async function connect(name: string, url: string, headers: object = {}): Promise
 const tools = (messages: RunMessage[]) => messages.map(({ tool_call, tool_result }) => tool_call ?? tool_result).filter(Boolean);
 
 describe('a tool step with a connection', () => {
+  it('finds it by its ID, too', async () => {
+    const id = await connect('by-id', server.url);
+    const run = await service.run(`- tool: { id: t, connection: ${id}, name: create_ticket, arguments: { title: x } }`);
+    expect((await service.until(run, 'completed', 'failed')).run.status).toBe('completed');
+  });
+
   it.each(['both', 'legacy'] as const)('calls a tool of a server that supports %s protocol versions', async (era) => {
     const otherServer = await mcpServer(era);
     otherServer.require('x-api-key', () => 'k-1');

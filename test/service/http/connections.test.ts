@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { Body } from '../../../src/interface/types.ts';
+import type { LogEntry } from '../../../src/service/log.ts';
 import { AuthorizationServer } from '../../support/authorization-server.ts';
 import { McpServer } from '../../support/mcp-server.ts';
 import { needsSqlite } from '../../support/postgres.ts';
@@ -264,7 +265,8 @@ describe.each(['both', 'legacy'] as const)('a server that supports %s protocol v
 describe('the health of a connection', () => {
   it('is stored, reported to webhooks once, and reset when the connection works again or is changed', async () => {
     const clock = new ManualClock();
-    const service = await api({ clock });
+    const entries: LogEntry[] = [];
+    const service = await api({ clock, log: (entry) => entries.push(entry) });
     const hook = await receiver();
     await service.ok('createTeamWebhook', { body: { url: hook.url, events: ['connection.updated', 'connection.action_required'] } });
     const server = await mcpServer();
@@ -283,9 +285,17 @@ describe('the health of a connection', () => {
     expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ broken_at: null, broken_reason: null });
     token = 'second';
     await tools();
+    // Its name says nothing about its health.
+    await service.ok('updateConnection', { ...inputOf(id), body: { name: 'renamed' } });
+    expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ name: 'renamed', broken_reason: reason });
     await service.ok('updateConnection', { ...inputOf(id), body: { headers: { secret: { 'X-Api-Key': 'second' } } } });
     expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ broken_at: null });
-    await hook.count(5);
+    const broken = ['warn', 'a connection does not work', { connection: id, reason }];
+    const healthEntries = entries.filter(({ message }) => message.startsWith('a connection'));
+    expect(healthEntries.map(({ level, message, fields: logged }) => [level, message, logged])).toEqual([
+      ...[broken, ['info', 'a connection works again', { connection: id }], broken],
+    ]);
+    await hook.count(6);
     const events = hook.deliveries.map(
       ({ json }) => json as unknown as { type: string; data: { connection: { broken_reason: string | null } } },
     );
@@ -295,6 +305,7 @@ describe('the health of a connection', () => {
         ['connection.action_required', reason],
         ['connection.updated', null],
         ['connection.action_required', reason],
+        ['connection.updated', reason],
         ['connection.updated', null],
       ].sort(),
     );

@@ -81,6 +81,8 @@ describe('the body for Slack', () => {
       blocks: [{ type: 'header', text: { type: 'plain_text' } }, {}, {}, {}],
     });
     expect(JSON.stringify(body).match(/"mrkdwn",/g)).toHaveLength(1);
+    // Otherwise Slack would turn names and addresses in the label into links.
+    expect(JSON.stringify(body)).toContain(`{"type":"mrkdwn","text":"<${link}|Open the request>","verbatim":true}`);
   });
 
   it('is cut to what Slack accepts, without cutting an entity or a character in half', () => {
