@@ -130,6 +130,16 @@ describe('a check', () => {
       usable: false,
       problem: { code: 'connection_missing', message: expect.stringContaining('There is no connection crm') },
     });
+    const connection = {
+      name: 'crm',
+      type: 'custom_mcp',
+      provider: 'user',
+      auth_method: 'url',
+      server_url: 'http://127.0.0.1:9/mcp',
+    } as const;
+    const { id } = await api.ok('createConnection', { body: connection });
+    for (const word of ['crm', id])
+      expect((await check(api, { config: config(needy.replace('crm', word), 'script') })).body).toMatchObject({ usable: true });
   });
 
   it('needs the permission to create agents', async () => {

@@ -53,7 +53,7 @@ export class RunRecord {
     return this.#held;
   }
 
-  /** Whether somebody may receive events of the run, in the transaction in progress. */
+  /** Whether somebody may receive events of the run, as far as the transaction in progress knows. */
   get hasRecipients(): boolean {
     const { has_webhooks: teamHasWebhooks = true, webhook_url: url } = this.#held;
     return Boolean(teamHasWebhooks) || url !== null;
