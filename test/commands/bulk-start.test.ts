@@ -132,6 +132,9 @@ describe('runs start --from', () => {
     // A failed row stays failed, even if its file appears: it may have been corrected and started from the other file.
     await service.file('missing.txt', 'now');
     expect((await service.cli(argv)).json()).toMatchObject({ started: 0, started_before: 1, failed: 2 });
+    await service.file('one.csv', 'upload\nabsent.txt\n');
+    const one = await service.cli(['runs', 'start', '--agent', ownAgent, '--from', 'one.csv', '--json']);
+    expect(errorOf(one.stderr).message).toBe('1 row failed (row 1: absent.txt cannot be read: there is no such file).');
     await service.file('again.csv', failed.replace('00000000-0000-4000-8000-000000000000', ''));
     expect((await service.cli(['runs', 'start', '--agent', ownAgent, '--from', 'again.csv', '--message', 'n={{ n }}'])).code).toBe(0);
     expect(await titlesOf(ownAgent)).toEqual(['n=1', 'n=2', 'n=3']);

@@ -153,6 +153,7 @@ describe('runs export', () => {
       expect(page).toContain(text);
     // The answer is part of its request.
     expect(page).not.toContain('Approved: Pay 3 invoices?');
+    expect(page).not.toContain('of a deleted agent');
   });
 
   it('writes JSON that fits the published schema', async () => {
@@ -204,6 +205,7 @@ describe('runs export', () => {
     expect(fence).toBe('');
     expect(prose.join('\n')).not.toMatch(/<script|<img|<svg|onload=alert\(3\)>/);
     expect(prose.join('\n')).toContain('## Redactions');
+    expect(prose).not.toContain('There are no messages.');
   });
 
   it('uses a file named after the run, and does not overwrite files without --force', async () => {

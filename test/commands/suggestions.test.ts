@@ -108,6 +108,8 @@ describe('an unknown command', () => {
     [['run', 'list'], 'Did you mean `aops runs list`?'],
     [['run', 'view', 'RUN'], 'Did you mean `aops runs get`?'],
     [['run', 'example'], 'Did you mean `aops runs start --agent AGENT`?'],
+    [['agnets', 'list'], 'Did you mean `aops agents list`?'],
+    [['agnets'], 'Did you mean `aops agents`?'],
     [['agent', 'ls'], 'Did you mean `aops agents list`?'],
     [['agents', 'schedule', 'add'], 'Did you mean `aops agents schedules create`?'],
     [['schedules', 'list'], 'Did you mean `aops agents schedules list`?'],

@@ -28,3 +28,20 @@ it('ends with --for waiting when every run has a request, and with exit code 6 i
   expect(result.code).toBe(6);
   expect(result.stderr).toContain('1 run completed without a human request');
 });
+
+it('says how to continue when Ctrl-C ends it', async () => {
+  const runs = [await service.waiting(pay), await service.waiting(pay)];
+  let interrupt: (() => void) | undefined;
+  const result = await service.cli(['runs', 'wait', ...runs, '--exec', 'echo $AOPS_EVENT'], {
+    onStart: (deliver) => {
+      interrupt = deliver;
+    },
+    onOutput: (_, stderr) => {
+      if (!stderr.includes('human_request.pending')) return;
+      interrupt?.();
+      interrupt = undefined;
+    },
+  });
+  expect(result).toMatchObject({ code: 130, stdout: '' });
+  expect(result.stderr).toContain(`Stopped waiting. The runs continue. Come back with: aops runs wait ${runs.join(' ')}\n`);
+});

@@ -71,7 +71,7 @@ export default defineCommand({
     const firstDivergence = steps.findIndex(({ change }) => change !== 'same');
     const difference: RunDifference = {
       same:
-        fields.length + answers.length + files.length + revision.config.length === 0 &&
+        [fields, answers, files, revision.config].every((changes) => changes.length === 0) &&
         revision.procedure.before === revision.procedure.after &&
         firstDivergence < 0,
       before: comparedName(before),

@@ -158,7 +158,7 @@ async function respondToOne(
   if (pending === null || (request !== undefined && request !== pending.id)) {
     // The service reports why the request is not pending: it was answered already or does not exist.
     if (request !== undefined && !prompts) return (await sendAnswer(client, id, request, await blindAnswer(context, flags))).human_request;
-    if (!prompts || pending === null) throw notWaiting(context, run);
+    if (pending === null) throw notWaiting(context, run);
     throw new AopsError('The run is waiting for the answer to another request.', {
       code: 'run_not_waiting',
       exit: exitCodes.conflict,
