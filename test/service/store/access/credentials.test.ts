@@ -1,4 +1,4 @@
-/** What is left of credentials that were revoked. */
+/** Credentials that were revoked, and their tokens. */
 import { expect, it } from 'vitest';
 import { insertCredential, insertToken, revokeTeamCredentials } from '../../../../src/service/store/access/credentials.ts';
 import { insertTeam } from '../../../../src/service/store/access/teams.ts';
