@@ -290,10 +290,11 @@ describe('the health of a connection', () => {
     expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ name: 'renamed', broken_reason: reason });
     await service.ok('updateConnection', { ...inputOf(id), body: { headers: { secret: { 'X-Api-Key': 'second' } } } });
     expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ broken_at: null });
-    const broken = ['warn', 'a connection does not work', { connection: id, reason }];
     const healthEntries = entries.filter(({ message }) => message.startsWith('a connection'));
-    expect(healthEntries.map(({ level, message, fields: logged }) => [level, message, logged])).toEqual([
-      ...[broken, ['info', 'a connection works again', { connection: id }], broken],
+    expect(healthEntries.map(({ level, message, fields: logged }) => [level, message, logged?.connection, logged?.reason])).toEqual([
+      ['warn', 'a connection does not work', id, reason],
+      ['info', 'a connection works again', id, undefined],
+      ['warn', 'a connection does not work', id, reason],
     ]);
     await hook.count(6);
     const events = hook.deliveries.map(
