@@ -8,7 +8,8 @@ import type { Queries, Store } from '../../../../src/service/store/database/data
 import { lockRows } from '../../../../src/service/store/database/row-locks.ts';
 import type { JobRow, RunRow } from '../../../../src/service/store/database/schema.ts';
 import { claimJob, enqueueJob, takeJob } from '../../../../src/service/store/jobs/jobs.ts';
-import { claimRunJob, lockLane } from '../../../../src/service/store/runs/run-queue.ts';
+import { executedRun } from '../../../../src/service/store/runs/held-runs.ts';
+import { type ClaimedRun, claimRunJob, lockLane } from '../../../../src/service/store/runs/run-queue.ts';
 import { needsPostgres } from '../../../support/postgres.ts';
 import { describeNeeding } from '../../../support/requirements.ts';
 import { isLockWaitedFor, openNodes } from '../../helpers/postgres.ts';
@@ -125,10 +126,15 @@ describeNeeding(needsPostgres, 'a claim', () => {
     await sql`analyze`.execute(a);
     await a.updateTable('jobs').set({ status: 'queued' }).execute();
     await a.transaction().execute(async (trx) => {
-      const before = await rowsRead(trx);
-      expect(await claimRunJob(trx, 'run', claimant('a', 10_000))).toMatchObject({ subject_id: 't 1' });
-      // Among them are the run and its agent.
-      expect((await rowsRead(trx)) - before).toBeLessThan(25);
+      const rowsOf = async <Result>(work: () => Promise<Result>): Promise<{ rows: number; result: Result }> => {
+        const before = await rowsRead(trx);
+        const result = await work();
+        return { rows: (await rowsRead(trx)) - before, result };
+      };
+      const claim = await rowsOf(() => claimRunJob(trx, 'run', claimant('a', 10_000)));
+      expect(claim.result).toMatchObject({ subject_id: 't 1', run: { id: 't 1' } });
+      const { rows: rowsOfRun } = await rowsOf(() => executedRun(trx, claim.result as ClaimedRun));
+      expect(claim.rows - rowsOfRun).toBeLessThan(20);
     });
   });
 });
