@@ -153,9 +153,12 @@ describe('the tools of a connection', () => {
     expect(service.bodies('POST', `/v2/teams/${team}/connections/mcp/probe`)).toEqual([{ server_url: connection.server_url }]);
   });
 
-  it('are read without its credentials, with a warning', async () => {
+  it.each([
+    { auth_method: 'headers', has_headers: true },
+    { auth_method: 'oauth', has_headers: false },
+  ])('are read without its credentials, with a warning: $auth_method', async (access) => {
     const service = await ForeignService.start({
-      'GET /v2/connections/:id': () => ({ ...connection, auth_method: 'headers', has_headers: true }),
+      'GET /v2/connections/:id': () => ({ ...connection, ...access }),
       [probe]: () => ({ success: false, error: 'The server answered 401.' }),
     });
     const result = await cli(service, 'connections', 'probe', someId);

@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type OpenFile, openDiskFile } from '../../../src/client/transfers/disk-file.ts';
 import { type Content, LocalFolder, withByteCount } from '../../../src/client/transfers/local-files.ts';
+import { countOpenFiles } from '../../support/open-files.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 import { failureOf } from '../harness.ts';
 
@@ -364,6 +365,16 @@ describe('writing', () => {
     expect(failure.code).toBe('not_writable');
     expect(`${failure.message} ${failure.hint}`).toMatch(reason);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('is closed whatever happens', async () => {
+    const folder = await temporaryFolder();
+    const before = countOpenFiles();
+    await write(folder, 'a');
+    await failureOf(write(folder, 'b', failingChunks));
+    await failureOf(new LocalFolder(folder).write('c', bytes('x'), { replace: false, openFile: fullAfter(0) }));
+    // Files that are given up are closed when the disk is done with them.
+    while (countOpenFiles() > before) await turn();
   });
 
   it('is left to a thread once a write has taken more than 20 ms', async () => {

@@ -292,6 +292,25 @@ it('files are in their places while later ones arrive', async () => {
   ]);
 });
 
+it('files that have arrived are removed if earlier ones cannot get their names', async () => {
+  const target = path.join(await temporaryDirectory(), 'out');
+  // Two groups of 8 MiB.
+  const files = [0, 1, 2, 3].map((name) => ({ path: `/workspace/${name}`, size: 4 * 1_048_576 }));
+  async function* received() {
+    for (const [index, { path: name, size }] of files.entries()) {
+      // It appears after everything was checked.
+      if (index === 1) writeFileSync(path.join(target, '1'), 'mine');
+      yield { path: name, size, content: [Buffer.alloc(size)] as never };
+    }
+  }
+  const server = await scriptedServer();
+  const pull = { run: { runId: 'r' }, base: '/workspace', files, received: received(), replace: false, signal };
+  const failure = failureOf(pullTree(newClient(server.url).client, { ...pull, folder: new LocalFolder(target) }));
+  expect(await failure).toMatchObject({ code: 'file_exists' });
+  expect((await readdir(target)).sort()).toEqual(['0', '1']);
+  expect(await readFile(path.join(target, '1'), 'utf8')).toBe('mine');
+});
+
 it('an archive is given up if its files must not be written', async () => {
   const target = await temporaryDirectory();
   await put(path.join(target, 'a'), 'mine');
