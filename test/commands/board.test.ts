@@ -1,6 +1,7 @@
 /** The board of runs: its screens at several sizes, and what keys do. The screens are in board-screens/; accept changes with -u. */
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
+import { rowOf } from '../../src/commands/runs/board/board.ts';
 import {
   type BoardRow,
   type BoardState,
@@ -13,8 +14,11 @@ import {
   withTranscriptLines,
 } from '../../src/commands/runs/board/model.ts';
 import { boardLines, pageRows } from '../../src/commands/runs/board/screen.ts';
+import type { RunListItem } from '../../src/interface/types.ts';
 import { plainStyles, resolveMarkup } from '../../src/terminal/style.ts';
 import { widthFor } from '../../src/terminal/width.ts';
+import { WatchedRun } from '../../src/watch/many/watched-run.ts';
+import { ManualClock } from '../service/helpers/clock.ts';
 
 const now = Date.parse('2026-11-23T12:00:00Z');
 const minutes = (count: number): number => now - count * 60_000;
@@ -155,5 +159,28 @@ describe('keys', () => {
     expect(press(open, 'x', 20).action).toEqual({ type: 'stop', id: 'id-17' });
     expect(press(open, 'q', 20)).toMatchObject({ state: { transcript: undefined } });
     expect(press(open, 'q', 20).action).toBeUndefined();
+  });
+});
+
+describe('the age of a run', () => {
+  const [created_at, started_at, updated_at, completed_at] = [1, 2, 3, 4].map((minute) => new Date(now + minute * 60_000).toISOString());
+  const since = (status: string, times: object, isOver = false): number | undefined => {
+    const run = new WatchedRun('id', new ManualClock(), { id: 'id', status, created_at, updated_at, ...times } as unknown as RunListItem);
+    run.isOver = isOver;
+    const time = rowOf(run, 'invoice-check', undefined, undefined).since;
+    return time === undefined ? undefined : (time - now) / 60_000;
+  };
+
+  it.each([
+    ['was created, if it has not started', 'pending', {}, false, 1],
+    ['was started', 'running', { started_at }, false, 2],
+    ['began to wait', 'waiting', { started_at }, false, 3],
+    ['ended', 'completed', { started_at, completed_at }, true, 4],
+  ])('counts from when it %s', (_, status, times, isOver, minute) => {
+    expect(since(status, times, isOver)).toBe(minute);
+  });
+
+  it('is unknown if the service does not say when it ended', () => {
+    expect(since('completed', { started_at }, true)).toBeUndefined();
   });
 });

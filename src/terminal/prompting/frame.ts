@@ -26,7 +26,6 @@ interface Picture {
 const blank: Picture = { lines: [''], row: 0, column: 0 };
 
 export class PromptFrame extends Writable {
-  readonly isTTY = true;
   readonly #side: OutputSide;
   readonly #widthOf: WidthOf;
   /** The picture that must not be shown yet. */
