@@ -292,6 +292,8 @@ it('stops at the limit of the plan, and continues under new keys when the limit 
   expect(first.stderr).toContain('Started 3 of 5 runs. Run the same command again to continue.');
   const ledger = await limited.read('rows.csv.aops-ledger');
   expect(ledger).toContain('{"row":4,"refused":"plan_limit_reached"}');
+  // The limit applies to the others, too.
+  expect(ledger).not.toContain('"row":5');
   // The refusal is stored under the old key, which must not be used again.
   const again = await limited.cli(argv);
   expect(again.code).toBe(5);

@@ -130,6 +130,13 @@ describe('the record of a run', () => {
   });
 });
 
+it('runs are not started again if an original cannot be read for a reason that is not about the run', async () => {
+  const service = await ForeignService.start({ 'GET /v2/runs/:id': () => answerWith(403, { error: 'forbidden', message: 'x' }) });
+  const refusal = await cli(service, 'runs', 'rerun', someId, otherId, '--json');
+  expect([refusal.code, refusal.stdout]).toEqual([5, '']);
+  expect(errorOf(refusal)).toMatchObject({ code: 'forbidden' });
+});
+
 describe('the tools of a connection', () => {
   const connection = {
     id: someId,

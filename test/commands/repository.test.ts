@@ -1,12 +1,16 @@
 /** Repositories on the command line: `runs start --repo`, `sandbox diff`, and `sandbox apply`. */
-import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import process from 'node:process';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { LocalGit } from '../../src/commands/sandbox/repository/git.ts';
+import { merge } from '../../src/commands/sandbox/repository/merge.ts';
 import { treeOf } from '../support/folder-tree.ts';
 import { gitEnvironment, newRepository, type TestRepository } from '../support/repository.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -274,6 +278,18 @@ describe('sandbox apply', () => {
     expect(applyResult).toMatchObject({ code: 6, stdout: '' });
     expect(applyResult.stderr).toContain(`conflict with ${other.folder} in a.txt. Nothing was changed.`);
     expect(await treeOf(other.folder)).toEqual(before);
+  });
+
+  it('changes nothing if the patch does not fit the commit from which the run started', async () => {
+    const repository = await newRepository(await temporaryDirectory(), { 'a.txt': 'one\n' });
+    const base = (await repository.git('rev-parse', 'HEAD^{tree}')).trim();
+    await repository.commit('Next', { 'b.txt': 'b\n' });
+    const onto = (await repository.git('rev-parse', 'HEAD^{tree}')).trim();
+    const folder = await temporaryDirectory();
+    const patch = path.join(folder, 'patch');
+    await writeFile(patch, 'diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-another line\n+1\n');
+    const git = new LocalGit(repository.folder, { env: { ...process.env, ...gitEnvironment }, signal: new AbortController().signal });
+    expect(await merge(git, { onto, base, patch, folder })).toEqual({ conflicts: ['a.txt'] });
   });
 
   it('keeps uncommitted work in other files', async () => {
