@@ -42,6 +42,22 @@ describe('local logs', () => {
     expect((await logs(['--tail', '0'])).code).toBe(2);
   });
 
+  it('follows with --tail, and repeats no line', async () => {
+    let interrupt: () => void = () => undefined;
+    let writing: Promise<void> | undefined;
+    const { stdout } = await logs(['--tail', '2', '--follow'], {
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (text) => {
+        if (text.endsWith('Listening on it\n')) writing ??= appendFile(file, 'third\n').then(() => appendFile(file, 'fourth\n'));
+        if (text.endsWith('fourth\n')) interrupt();
+      },
+    });
+    await writing;
+    expect(stdout).toBe(`${entry('second')}\nListening on it\nthird\nfourth\n`);
+  });
+
   it('does not break a character that is split between two chunks', async () => {
     await appendFile(file, `${'ä'.repeat(100_001)}\n`);
     expect((await logs(['--tail', '1'])).stdout).toBe(`${'ä'.repeat(100_001)}\n`);

@@ -287,6 +287,11 @@ describe('sandbox cat', () => {
     expect((await service.cli(['sandbox', 'cat', '@latest', 'report.md'])).code).not.toBe(1);
   });
 
+  it('prints a binary file in a pipe', async () => {
+    const expected = Buffer.from([0, 1, 255]).toString();
+    expect(await service.cli(['sandbox', 'cat', run, 'raw.bin'])).toMatchObject({ code: 0, stdout: expected, stderr: '' });
+  });
+
   it('does not print binary files on a terminal', async () => {
     const refusal = await service.cli(['sandbox', 'cat', run, 'raw.bin'], { tty: true });
     expect(refusal).toMatchObject({ code: 2, stdout: '' });

@@ -76,6 +76,11 @@ describe.concurrent('runs watch RUN RUN', () => {
   it('rejects filters next to runs, and --all next to filters', async () => {
     const run = await service.run('- say: fine');
     expect(await service.cli(['runs', 'watch', run, '--all'])).toMatchObject({ code: 2, stdout: '' });
+    for (const filter of ['--agent', '--queue', '--status'])
+      expect(await service.cli(['runs', 'watch', run, filter, 'waiting'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('Runs and filters cannot be combined.'),
+      });
     expect(await service.cli(['runs', 'watch', '--all', '--status', 'waiting'])).toMatchObject({ code: 2, stdout: '' });
     expect(await service.cli(['runs', 'watch'])).toMatchObject({ code: 2, stdout: '' });
   });

@@ -45,6 +45,10 @@ describe('the digest of a run', () => {
     expect(await digest([])).toEqual({ steps: [], firstMessage: null, lastText: null, notices: [] });
   });
 
+  it('has no first message if nobody wrote one', async () => {
+    expect(await digest([message({ text_content: 'first' })])).toMatchObject({ firstMessage: null, lastText: 'first' });
+  });
+
   it('numbers its steps, with what they did and how they ended', async () => {
     const { steps } = await digest([
       call('a', { command: 'make test' }),

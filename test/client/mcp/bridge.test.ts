@@ -413,6 +413,22 @@ describe('human requests', () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  it('withdraw the form if the call is cancelled, and only then', async () => {
+    const server = await scriptedServer(greeting, pending(approval), pending(approval), acceptance);
+    const { decide, repliesTo, send, lines, bridge } = withUser(server, () => ({ result: { action: 'decline' } }));
+    await repliesTo(initialize({ elicitation: {} }));
+    const withdrawn = (): Line[] =>
+      lines.map((line) => JSON.parse(line) as Line).filter(({ method }) => method === 'notifications/cancelled');
+    await decide(respond());
+    expect(withdrawn()).toEqual([]);
+    const shownForms = (): Line[] => lines.map((line) => JSON.parse(line) as Line).filter(({ method }) => method === 'elicitation/create');
+    send(respond());
+    await eventually('the second form is shown', () => shownForms().length === 2);
+    send(rpc('notifications/cancelled', undefined, { requestId: 5 }));
+    await bridge.idle();
+    expect(withdrawn()).toMatchObject([{ params: { requestId: shownForms()[1]?.id } }]);
+  });
+
   it('cannot be answered by a client that shows no forms, or after another request has replaced them', async () => {
     const tools = [{ name: 'respond_to_human_request' }, { name: 'stop_run' }];
     const server = await scriptedServer(greeting, result({ tools }), greeting, result({ tools }), pending({ ...approval, id: 'r2' }));

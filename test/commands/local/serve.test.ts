@@ -206,6 +206,8 @@ describe('aops serve', () => {
     ['an address of another machine', ['--host', '192.0.2.1', '--insecure-http'], 'listen on 192.0.2.1: this machine has no such address.'],
     ['a data directory that is a file', ['--data-dir', 'short'], 'short: a file with that name already exists.'],
     ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host must be a host name without a port'],
+    ['a factor in another notation', ['--webhook-time-scale', '0x10'], '--webhook-time-scale must be a number greater than 0'],
+    ['no time between attempts', ['--webhook-time-scale', '0.0'], '--webhook-time-scale must be a number greater than 0'],
     ['an invalid level', ['--log-level', 'loud'], '--log-level must be debug, info, warn, or error'],
     [
       'a retention that is too short',
