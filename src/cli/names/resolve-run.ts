@@ -61,7 +61,7 @@ class LookUp {
   async latest(back: number): Promise<RunListItem> {
     const { data, total } = await this.#page({}, 1, back);
     if (data[0]) return data[0];
-    if (back === 0 || total === 0) throw notFound('There are no runs yet.', 'Start one with `aops runs start --agent AGENT`.');
+    if (total === 0) throw notFound('There are no runs yet.', 'Start one with `aops runs start --agent AGENT`.');
     throw notFound(`There is no run @latest~${back}: the team has ${pluralize(total, 'run')}.`);
   }
 

@@ -147,3 +147,14 @@ describe('aops retry', () => {
     expect(await readdir(journal())).toEqual([]);
   });
 });
+
+it('aops doctor counts open changes, and says how to settle them', async () => {
+  await cutOff();
+  server.always(json(200, {}));
+  const { checks } = (await aops('doctor', '--json')).json<{ checks: { id: string; status: string; detail: string; hint: string }[] }>();
+  expect(checks.find(({ id }) => id.startsWith('open'))).toMatchObject({
+    status: 'warn',
+    detail: '1 change with an unknown outcome',
+    hint: expect.stringContaining('aops retry'),
+  });
+});
