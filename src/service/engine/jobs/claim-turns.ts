@@ -28,8 +28,8 @@ export interface ClaimTurn {
 /** What a transaction has claimed, and when the next of the other jobs is due. */
 export interface Claims {
   jobs: ClaimedJob[];
-  /** Milliseconds since 1970; infinite if there is none. */
-  nextDue: number;
+  /** Milliseconds since 1970, for each kind of which there was nothing more to claim; undefined if there is none. Known at the end. */
+  dueTimes: Promise<number | undefined>[];
   /** Whether there may be more to claim in another transaction: it has reached its limit, or would have had to wait for others. */
   isCut: boolean;
 }
@@ -63,7 +63,7 @@ export async function claimTurn(
   claimant: Omit<Claimant, 'hasAbandoned' | 'hasClaimed'>,
   isClosing: () => boolean,
 ): Promise<Claims> {
-  const claims: Claims = { jobs: [], nextDue: Number.POSITIVE_INFINITY, isCut: false };
+  const claims: Claims = { jobs: [], dueTimes: [], isCut: false };
   for (const { kind, slots, hasAbandoned } of dueKinds) {
     // A kind at its limit is polled again when one of its jobs ends.
     for (let free = slots.concurrency - slots.busyCount; free > 0 && !isClosing(); free--) {
@@ -78,7 +78,10 @@ export async function claimTurn(
       }
       if (job === undefined) {
         // A job that is due but may not be claimed yet waits for another one to end, which wakes the worker.
-        claims.nextDue = Math.min(claims.nextDue, (await nextDueTime(trx, kind, claimant.now)) ?? Number.POSITIVE_INFINITY);
+        const dueTime = nextDueTime(trx, kind, claimant.now);
+        // The transaction does not wait for it, and fails for the same reason.
+        dueTime.catch(() => undefined);
+        claims.dueTimes.push(dueTime);
         break;
       }
       claims.jobs.push(job);

@@ -205,7 +205,7 @@ export class Worker {
         const claims = await store.transaction().execute((trx) => claimTurn(trx, turn, claimant, () => this.#isClosing));
         // Not after the other turns, one of which could fail.
         for (const job of claims.jobs) this.#begin(job, now + this.#lease);
-        next = Math.min(next, claims.nextDue);
+        for (const dueAt of await Promise.all(claims.dueTimes)) next = Math.min(next, dueAt ?? next);
         ({ isCut } = claims);
       }
     }

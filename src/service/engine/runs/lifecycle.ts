@@ -54,16 +54,19 @@ export async function startRun(engine: HasStore & HasClock & HasRuntimes & HasWo
 
 /** The same within a transaction of the caller, which must wake the worker after the commit. */
 export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, start: RunStart): Promise<RunRow> {
-  // So that the agent is not deleted meanwhile. The team is locked when the run gets its number: until then, others can start runs.
+  // So that the agent is not deleted meanwhile.
   await shareRow(trx, 'agents', start.agentId);
-  const [agent, plan] = await Promise.all([findLiveAgent(trx, start.teamId, start.agentId), planOf(trx, start.teamId)]);
+  const [agent, plan, number] = await Promise.all([
+    findLiveAgent(trx, start.teamId, start.agentId),
+    planOf(trx, start.teamId),
+    nextRunNumber(trx, start.teamId),
+  ]);
   if (agent === undefined) throw notFound('agent', start.agentId);
   await requireRoomForRun(trx, start.teamId, plan, engine.clock.now());
   const { buildId, procedure } = liveProcedure(engine, agent);
   await keepProcedure(trx, procedure.hash, procedure.text);
   const now = isoTime(engine.clock.now());
   const sandboxId = await sandboxFor(trx, start, now);
-  const number = await nextRunNumber(trx, start.teamId);
   if (start.repository !== undefined) await addRepository(trx, start.repository, { sandboxId, teamId: start.teamId, number, now });
   const message = start.message?.trim() ? start.message : undefined;
   const title = runTitle(agent.name, number, start.case?.title ?? message);

@@ -28,7 +28,6 @@ export type LockedTable = keyof Database &
     | 'runs'
     | 'sandboxes'
     | 'artifacts'
-    | 'sandboxes'
     | 'builder_runs'
     | 'schedules'
     | 'webhook_subscriptions'

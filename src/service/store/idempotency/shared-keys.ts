@@ -144,8 +144,9 @@ export class SharedIdempotencyKeys implements IdempotencyKeys {
 
 /** Locks a key until the transaction ends. Returns why the request must not be executed, if it has been since its key was looked up. */
 async function lockKey<Result>(queries: Queries, request: KeyedRequest, now: number): Promise<KeyState<Result> | undefined> {
-  if ((await tryLock.only(queries, { name: nameOf(request) })).locked !== 1) return { state: 'in_progress' };
-  const row = await findKey(queries, request);
+  // The database looks the key up after the lock, without another answer to wait for.
+  const [{ locked }, row] = await Promise.all([tryLock.only(queries, { name: nameOf(request) }), findKey(queries, request)]);
+  if (locked !== 1) return { state: 'in_progress' };
   if (row === undefined) return undefined;
   if (Number(row.expires_at) > now) return stateOf(row, request);
   await removeKey(queries, request);

@@ -18,8 +18,8 @@ export const isTerminal = (status: RunStatus): boolean => (terminalStatuses as r
 
 /** The number of the team's next run. Call it in the transaction that inserts the run. */
 export async function nextRunNumber(db: Queries, teamId: string): Promise<number> {
-  await lockRows(db, 'teams', [teamId]);
-  const { last, removed } = await lastNumber.only(db, { teamId });
+  // The database locks the team before it answers the question.
+  const [, { last, removed }] = await Promise.all([lockRows(db, 'teams', [teamId]), lastNumber.only(db, { teamId })]);
   return Math.max(Number(last ?? 0), Number(removed)) + 1;
 }
 

@@ -36,6 +36,8 @@ export interface OpenTransaction {
   sent: Promise<unknown>[];
   /** What was sent before the first answer: if the connection turns out to have ended, it is sent on another one. */
   beginning: Statement[] | undefined;
+  /** The first answer, while it is waited for. */
+  opening: Promise<unknown> | undefined;
   /** The first error of a statement that nobody waited for. */
   failure: unknown;
   /** Whether there is no connection any more. */
@@ -82,6 +84,7 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
       parts: [],
       sent: [],
       beginning: [],
+      opening: undefined,
       failure: undefined,
       isLost: false,
     };
@@ -194,20 +197,40 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
    * ended before the transaction began, another one is used.
    */
   async #answer(transaction: OpenTransaction, statement: Statement | undefined): Promise<QueryResult<never>> {
-    const { beginning } = transaction;
+    const { beginning, opening } = transaction;
+    const answer =
+      beginning === undefined ? this.#answerOnce(transaction, statement) : this.#answerFirst(transaction, statement, beginning);
     try {
-      const answer = await this.#answerOnce(transaction, statement);
-      return answer === undefined ? noResult : resultOf(answer);
+      const result = await answer;
+      return result === undefined ? noResult : resultOf(result);
     } catch (error) {
-      if (beginning === undefined || !(error instanceof DatabaseUnavailableError)) throw error;
+      if (opening === undefined || !(error instanceof DatabaseUnavailableError)) throw error;
+      // It was sent while the first answer was waited for, which may come from another connection.
+      await opening;
+      return resultOf((await this.#answerOnce(transaction, statement)) as PostgresResult);
+    }
+  }
+
+  #answerFirst(
+    transaction: OpenTransaction,
+    statement: Statement | undefined,
+    beginning: readonly Statement[],
+  ): Promise<PostgresResult | undefined> {
+    const answer = this.#answerOnce(transaction, statement).catch(async (error: unknown) => {
+      if (!(error instanceof DatabaseUnavailableError)) throw error;
       transaction.client.release(true);
       transaction.isLost = true;
       transaction.client = await this.#connect();
       Object.assign(transaction, { isLost: false, failure: undefined });
       for (const each of beginning) this.#send(transaction, each);
-      const answer = await this.#answerOnce(transaction, statement);
-      return answer === undefined ? noResult : resultOf(answer);
-    }
+      return this.#answerOnce(transaction, statement);
+    });
+    transaction.opening = answer;
+    const onAnswer = (): void => {
+      transaction.opening = undefined;
+    };
+    answer.then(onAnswer, onAnswer);
+    return answer;
   }
 
   /** Waits for all that was sent. If it fails, nothing of the transaction remains. */

@@ -119,7 +119,15 @@ describeNeeding(needsPostgres, 'statements that nobody waits for', () => {
     const proxy = await DatabaseProxy.to(await newDatabase());
     const store = await openNode(proxy.url, 'a', 1);
     await insert.change(store, { name: 'x', value: '' });
-    for (const then of [(trx: Queries) => settingOf(trx, 'x'), async () => undefined]) {
+    const several = async (trx: Queries): Promise<void> => {
+      const [before, , after] = await Promise.all([
+        settingOf(trx, 'x'),
+        append.change(trx, { name: 'x', value: '!' }),
+        settingOf(trx, 'x'),
+      ]);
+      expect([before, after]).toEqual(['+++', '+++!']);
+    };
+    for (const then of [(trx: Queries) => settingOf(trx, 'x'), async () => undefined, several]) {
       // The process learns of the end after it has begun to send.
       proxy.cut();
       proxy.restore();
@@ -128,6 +136,6 @@ describeNeeding(needsPostgres, 'statements that nobody waits for', () => {
         await then(trx);
       });
     }
-    expect(await settingOf(store, 'x')).toBe('++');
+    expect(await settingOf(store, 'x')).toBe('+++!');
   });
 });
