@@ -13,7 +13,7 @@ import {
   withSelection,
   withTranscriptLines,
 } from '../../src/commands/runs/board/model.ts';
-import { boardLines, pageRows } from '../../src/commands/runs/board/screen.ts';
+import { boardLines, pageRows, summaryLine } from '../../src/commands/runs/board/screen.ts';
 import type { RunListItem } from '../../src/interface/types.ts';
 import { plainStyles, resolveMarkup } from '../../src/terminal/style.ts';
 import { widthFor } from '../../src/terminal/width.ts';
@@ -90,7 +90,7 @@ it('shows control characters of the service as text', () => {
     rows: [row(1, { title: hostile, agent: hostile, step: hostile, request: hostile, status: hostile, name: hostile })],
   });
   for (const [columns, height] of sizes) {
-    const text = show(state, columns, height).map(resolveMarkup).join('');
+    const text = [...show(state, columns, height), ...state.rows.map(summaryLine)].map(resolveMarkup).join('');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the test searches for control characters
     expect(text).not.toMatch(/[\u0000-\u001f\u202e]/);
   }

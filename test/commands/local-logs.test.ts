@@ -3,6 +3,7 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { earlierLog, keepWithin, LogReader } from '../../src/commands/local/log-file.ts';
+import { readableLine } from '../../src/commands/local/service-log.ts';
 import { type CliOptions, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -29,6 +30,11 @@ describe('local logs', () => {
       '2026-07-18 09:00:00 info  first method=GET\n2026-07-18 09:00:00 info  second method=GET\nListening on it\n',
     );
     expect((await logs(['--json'], { tty: true })).stdout).toContain(entry('first'));
+  });
+
+  it('prints lines that are not entries unchanged', () => {
+    for (const line of ['{"time":"2026-07-18T09:00:00.123Z","level":"info"}', '{"time":1,"level":"info","message":"x"}', '[]', '{'])
+      expect(readableLine(line)).toBe(line);
   });
 
   it('prints every line as JSON with --json', async () => {

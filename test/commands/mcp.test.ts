@@ -190,8 +190,15 @@ describe('mcp request', () => {
     expect(failure.json()).toMatchObject({ id: 0, error: { code: -32_601 } });
     const notice = { jsonrpc: '2.0', method: 'notifications/initialized' };
     expect(await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify(notice) })).toMatchObject({ code: 0, stdout: '' });
-    for (const invalidMessage of ['{}', '[]', '{"method":"ping"}'])
-      expect((await service.cli(['mcp', 'request', '--input', '-'], { stdin: invalidMessage })).code).toBe(2);
+    for (const [invalidMessage, problem] of [
+      ['{}', 'The message is not a JSON-RPC request.'],
+      ['[]', 'The message is not a JSON-RPC request.'],
+      ['{"method":"ping","id":1}', 'The message does not contain "jsonrpc": "2.0".'],
+    ])
+      expect(await service.cli(['mcp', 'request', '--input', '-'], { stdin: invalidMessage as string })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(problem as string),
+      });
     expect((await service.cli(['mcp', 'request'])).code).toBe(2);
   });
 });

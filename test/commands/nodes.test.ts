@@ -45,6 +45,9 @@ describeNeeding(needsPostgres, 'a node', () => {
         2,
         'error: --database-url must not contain a password, because other users of this machine can read the arguments of a process.',
       ]);
+    const invalid = await serve('--database-url', 'postgres://aops:hunter2@db.test:port/aops');
+    expect(invalid).toEqual([2, expect.stringContaining('--database-url must be the URL of a Postgres database')]);
+    expect(invalid.join()).not.toContain('hunter2');
     for (const argv of [
       ['--node-name', 'a'],
       ['--file-store', 'database'],

@@ -1,7 +1,8 @@
+import { stripVTControlCharacters } from 'node:util';
 import { applyPatch } from 'diff';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { renderDiff } from '../../src/terminal/diff.ts';
+import { renderDiff, renderPatch } from '../../src/terminal/diff.ts';
 import { loadStyles, resolveMarkup } from '../../src/terminal/style.ts';
 import { hostileInput } from './fake-streams.ts';
 
@@ -55,6 +56,13 @@ describe('a unified diff', () => {
     expect(resolveMarkup(text).replaceAll('\u001b', '^')).toBe(
       '^[1m--- a/procedure.yaml^[22m\n^[1m+++ b/procedure.yaml^[22m\n^[36m@@ -1,2 +1,2 @@^[39m\n a\n^[31m-b^[39m\n^[32m+c^[39m\n',
     );
+  });
+
+  test('shows the headers of each file of a patch in bold', async () => {
+    const file = (name: string) => `diff --git a/${name} b/${name}\n--- a/${name}\n+++ b/${name}\n@@ -1 +1 @@\n-1\n+2\n`;
+    const text = resolveMarkup(renderPatch(`${file('x')}${file('y')}`, { styles: await loadStyles(true) }));
+    const bold = text.split('\n').filter((line) => line.startsWith('\u001b[1m'));
+    expect(bold.map((line) => stripVTControlCharacters(line))).toEqual(['x', 'y'].flatMap((name) => file(name).split('\n').slice(0, 3)));
   });
 
   test('dims the mark of a missing line end', async () => {

@@ -74,9 +74,10 @@ describe('messages', () => {
 
   it('that are invalid are answered without an ID, and the next one is handled', async () => {
     const server = await scriptedServer(result());
-    const lines = await newBridge(server).repliesTo('{', '[]', '7', '{"id":1}', call(1));
+    const lines = await newBridge(server).repliesTo('{', '[]', '7', 'null', '{"id":1}', call(1));
     expect(lines.map(({ id, error }) => [id, error?.code ?? null])).toEqual([
       [null, -32_700],
+      [null, -32_600],
       [null, -32_600],
       [null, -32_600],
       [null, -32_600],

@@ -42,7 +42,7 @@ async function pull(
   { replace = false, folder, onBytes }: { replace?: boolean; folder?: string; onBytes?: () => void } = {},
 ) {
   const target = folder ?? path.join(await temporaryDirectory(), 'out');
-  const { client } = newClient(server.url);
+  const { client, clock } = newClient(server.url);
   let bytes = 0;
   const opened = await openArchive(client, { runId: 'r' }, '/workspace', signal);
   if (opened === undefined) throw new Error('There is no archive.');
@@ -57,7 +57,7 @@ async function pull(
       onBytes?.();
     },
   });
-  return { result, target, received: () => bytes };
+  return { result, target, clock, received: () => bytes };
 }
 
 async function contentsOf(folder: string): Promise<Record<string, string>> {
@@ -107,7 +107,7 @@ describe('an archive', () => {
 
   it('that makes no progress fails, and says what was done', async () => {
     const server = (await scriptedServer(cut(Buffer.concat([list('a', 'b'), file('a')])))).always(noAnswer('reset'));
-    const { result, target } = await pull(server);
+    const { result, target, clock } = await pull(server);
     expect(await failureOf(result)).toMatchObject({
       code: 'service_unavailable',
       exit: 8,
@@ -116,6 +116,9 @@ describe('an archive', () => {
     });
     expect(await contentsOf(target)).toEqual({ a: 'a' });
     expect(server.requests).toHaveLength(4);
+    // Each wait is longer than the one before.
+    expect(clock.waitTimes).toHaveLength(3);
+    expect(clock.waitTimes).toEqual([...new Set(clock.waitTimes)].sort((a, b) => a - b));
   });
 
   it.each([

@@ -7,7 +7,6 @@ import type { Transcript } from '../../../cli/records/transcript.ts';
 import type { Client } from '../../../client/client.ts';
 import { FullScreen } from '../../../terminal/full-screen.ts';
 import { PromptCancelled } from '../../../terminal/prompts.ts';
-import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import type { Styles } from '../../../terminal/style.ts';
 import { type WidthOf, widthFor } from '../../../terminal/width.ts';
 import { EventSequence } from '../../../watch/envelope.ts';
@@ -32,7 +31,7 @@ import {
   withTranscriptLines,
 } from './model.ts';
 import { answerRun, stopRun } from './prompts.ts';
-import { boardLines, pageRows } from './screen.ts';
+import { boardLines, pageRows, summaryLine } from './screen.ts';
 
 /** Changes that follow one another faster are drawn together; in milliseconds. */
 const drawingGap = 100;
@@ -300,8 +299,7 @@ class Board {
   async #summarize(): Promise<void> {
     const { terminal } = this.#context;
     const rows = this.#state.rows;
-    for (const { name, status, agent, title } of rows.slice(0, maxSummaryLines))
-      terminal.note(sanitizeLine(`${name}  ${status}  ${agent}: ${title}`));
+    for (const row of rows.slice(0, maxSummaryLines)) terminal.note(summaryLine(row));
     const runs = [...this.#watch.runs.values()];
     const words = runs.length === 0 ? 'No runs match.' : countsInWords(await endsOf(runs, this.#labels, this.#errors));
     const openRuns = runs.filter(({ isReportedOver }) => !isReportedOver);

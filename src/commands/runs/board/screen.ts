@@ -153,6 +153,9 @@ function rowLine(row: BoardRow, columns: readonly BoardColumn[], isSelected: boo
   return isSelected ? styles.accent(`${unicode ? '❯' : '>'} ${line}`) : `  ${line}`;
 }
 
+/** A run on one line without columns, for the normal screen. */
+export const summaryLine = ({ name, status, agent, title }: BoardRow): string => sanitizeLine(`${name}  ${status}  ${agent}: ${title}`);
+
 /** `7 runs: 2 waiting, 1 running, 4 completed` */
 function headline(state: BoardState, position: string, view: BoardView): string {
   const { styles, widthOf, now } = view;
