@@ -11,7 +11,7 @@ import type { ComingBytes } from '../sandbox/write.ts';
 import type { NewFile } from '../sandbox/write-files.ts';
 import type { Queries, Store } from '../store/database/database.ts';
 import type { HeldRun } from '../store/runs/held-runs.ts';
-import type { ClaimedWorkspace } from '../store/runs/workspace-files.ts';
+import type { ClaimedWorkspace, WorkspaceUse } from '../store/runs/workspace-files.ts';
 
 /**
  * Records what has changed, in the transaction of a step. May be called again if the transaction is repeated.
@@ -41,8 +41,11 @@ export interface PrivateFile {
 }
 
 export interface Workspaces {
-  /** Makes this node the holder, in the transaction that claims a job. Undefined if the run has to wait for another node. */
-  claim(trx: Queries, sandboxId: string, jobId: string): Promise<ClaimedWorkspace | undefined>;
+  /**
+   * Makes this node the holder, in the transaction that claims a job. Undefined if the run has to wait for another node.
+   * @param use how the sandbox is used, if the transaction has read that with the job
+   */
+  claim(trx: Queries, sandboxId: string, jobId: string, use?: WorkspaceUse): Promise<ClaimedWorkspace | undefined>;
   /** Creates a sandbox of a claimed run within its transaction, if it has no files yet and nothing is in the way. */
   createNow(sandboxId: string, claimed: ClaimedWorkspace): Sandbox | undefined;
   /** The sandbox of a claimed run, with all files that were recorded. @param created the result of `createNow` */

@@ -47,10 +47,10 @@ const sandboxDelay = 1_000;
 const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Promise<RunClaim | 'locked' | undefined> => {
   const claimed = await claimRunJob(trx, kind, claimant);
   if (claimed === undefined || claimed === 'locked') return claimed;
-  const { run, ...job } = claimed;
+  const { run, use, ...job } = claimed;
   if (!isExecutable(run)) return job;
   if (run.status === 'pending' && run.started_at !== null) await reviveSandbox(trx, run.sandbox_id);
-  const workspace = await engine.workspaces.claim(trx, run.sandbox_id, job.id);
+  const workspace = await engine.workspaces.claim(trx, run.sandbox_id, job.id, use);
   if (workspace === undefined) {
     await deferJob(trx, job, claimant.now + sandboxDelay);
     return claimRun(engine, trx, kind, claimant);

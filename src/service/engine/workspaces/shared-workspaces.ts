@@ -19,6 +19,7 @@ import {
   forgetRecords,
   holdWorkspace,
   type WorkspaceState,
+  type WorkspaceUse,
   workspaceState,
 } from '../../store/runs/workspace-files.ts';
 import { dropFiles } from '../files/stored-files.ts';
@@ -41,8 +42,8 @@ export class SharedWorkspaces implements Workspaces {
     this.#copies = new LocalCopies(engine, { sandboxes, node, sweep });
   }
 
-  async claim(trx: Queries, sandboxId: string, jobId: string): Promise<ClaimedWorkspace | undefined> {
-    const claimed = await holdWorkspace(trx, sandboxId, { jobId, node: this.#node, jobKind: jobKinds.run });
+  async claim(trx: Queries, sandboxId: string, jobId: string, use?: WorkspaceUse): Promise<ClaimedWorkspace | undefined> {
+    const claimed = await holdWorkspace(trx, sandboxId, { jobId, node: this.#node, jobKind: jobKinds.run }, use);
     // Also if the transaction is repeated or fails: the files are only compared with the record once more.
     if (claimed?.wasElsewhere) this.#copies.distrust(sandboxId);
     return claimed;

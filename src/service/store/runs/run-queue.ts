@@ -11,9 +11,14 @@ import { isShared, lockRowNow, lockRows } from '../database/row-locks.ts';
 import type { Database, JobRow } from '../database/schema.ts';
 import { type Claimant, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/jobs.ts';
 import { type ExecutedRun, executedRun } from './held-runs.ts';
+import { lockUseOfRun, type WorkspaceUse } from './workspace-files.ts';
 
-/** The claimed job of a run, and the run, as a transaction that claims it has found it. */
-export type ClaimedRun = ClaimedJob & { readonly run: ExecutedRun | undefined };
+/** The claimed job of a run, with the run as the transaction that claims it has found it. */
+export type ClaimedRun = ClaimedJob & {
+  readonly run: ExecutedRun | undefined;
+  /** How its sandbox is used. Undefined where there is only one node, or if it has not been read. */
+  readonly use?: WorkspaceUse | undefined;
+};
 
 /**
  * Claims the run job that has been due for longest among the teams with a free slot. A job whose worker has stopped sending
@@ -41,11 +46,15 @@ export async function claimRunJob(db: Queries, kind: string, claimant: Claimant)
   return undefined;
 }
 
-/** Claims a job, and reads its run without waiting for that; undefined if another worker was faster. */
+/** Claims a job, and reads its run and its sandbox without waiting for that; undefined if another worker was faster. */
 async function takeRun(db: Queries, candidate: JobRow, claimant: Claimant): Promise<ClaimedRun | undefined> {
-  const claim = { id: candidate.id, epoch: candidate.epoch + 1 };
-  const [job, run] = await Promise.all([takeJob(db, candidate, claimant), executedRun(db, claim)]);
-  return job && { ...job, run };
+  const { id, kind, epoch, subject_id: runId } = candidate;
+  const [job, run, use] = await Promise.all([
+    takeJob(db, candidate, claimant),
+    executedRun(db, { id, epoch: epoch + 1 }),
+    isShared(db) ? lockUseOfRun(db, { runId, jobId: id, jobKind: kind, node: claimant.owner }) : undefined,
+  ]);
+  return job && { ...job, run, use };
 }
 
 type Waiting = Pick<Claimant, 'hasClaimed'>;

@@ -2,6 +2,7 @@
  * The record of the files in sandboxes, where there are several nodes. Each change raises the version of the sandbox, so that a node that
  * has the files of an earlier version reads only what is newer. Only the holder of a sandbox removes files from the record.
  */
+import type { SqlBool } from 'kysely';
 import type { RecordedEntry } from '../../sandbox/record/entries.ts';
 import { folderOf } from '../../sandbox/record/entries.ts';
 import type { Queries } from '../database/database.ts';
@@ -39,27 +40,66 @@ export interface ClaimedWorkspace {
   wasElsewhere: boolean;
 }
 
+/** The state of a sandbox that is locked, for a node that wants to execute a run in it. */
+export interface WorkspaceUse {
+  holder: string | null;
+  version: number;
+  /** Whether another node executes another run in it. */
+  is_used: SqlBool;
+}
+
+/** A node that claims the job of a run. */
+interface Claimant {
+  jobId: string;
+  node: string;
+  jobKind: string;
+}
+
+/** Locks the sandbox of a run, and reads how it is used. Nothing else is waited for in between. */
+export async function lockUseOfRun(trx: Queries, claimant: Claimant & { runId: string }): Promise<WorkspaceUse | undefined> {
+  const [, use] = await Promise.all([lockOfRun.send(trx, claimant), useOfRun.first(trx, claimant)]);
+  return use;
+}
+
 /**
  * Makes a node the holder of a sandbox, in the transaction that claims a run's job. Undefined if another node executes another run in the
  * sandbox: there must not be two copies that both change.
+ * @param use the result of `lockUseOfRun` in this transaction, if it is known
  */
 export async function holdWorkspace(
   trx: Queries,
   sandboxId: string,
-  { jobId, node, jobKind }: { jobId: string; node: string; jobKind: string },
+  claimant: Claimant,
+  use?: WorkspaceUse,
 ): Promise<ClaimedWorkspace | undefined> {
-  await lockRows(trx, 'sandboxes', [sandboxId]);
-  // After the lock, so that this sees what its previous owner committed.
-  const { holder, version, is_used } = await useOf.only(trx, { sandboxId, jobId, node, jobKind });
+  const { node } = claimant;
+  const { holder, version, is_used } = use ?? (await lockUse(trx, { ...claimant, sandboxId }));
   if (is_used) return undefined;
   if (holder !== node) await holdQuery.send(trx, { sandboxId, node });
   return { version, wasElsewhere: holder !== node };
 }
 
-type Use = { sandboxId: string; jobId: string; node: string; jobKind: string };
+async function lockUse(trx: Queries, claimant: Claimant & { sandboxId: string }): Promise<WorkspaceUse> {
+  await lockRows(trx, 'sandboxes', [claimant.sandboxId]);
+  // After the lock, so that this sees what its previous owner committed.
+  return useOfSandbox.only(trx, claimant);
+}
 
-/** The state of a sandbox, and whether another node executes another run in it. */
-const useOf = preparedQuery((db, { sandboxId, jobId, node, jobKind }: Use) =>
+const useOfSandbox = preparedQuery((db, values: Claimant & { sandboxId: string }) =>
+  useQuery(db, values).where('sandboxes.id', '=', values.sandboxId),
+);
+
+const useOfRun = preparedQuery((db, values: Claimant & { runId: string }) =>
+  useQuery(db, values).where('sandboxes.id', '=', sandboxOf(db, values.runId)),
+);
+
+const lockOfRun = preparedQuery((db, { runId }: { runId: string }) =>
+  db.selectFrom('sandboxes').select('id').where('id', '=', sandboxOf(db, runId)).forNoKeyUpdate(),
+);
+
+const sandboxOf = (db: Queries, runId: string) => db.selectFrom('runs').select('sandbox_id').where('runs.id', '=', runId);
+
+const useQuery = (db: Queries, { jobId, node, jobKind }: Claimant) =>
   db
     .selectFrom('sandboxes')
     .select(['holder', 'version'])
@@ -77,9 +117,7 @@ const useOf = preparedQuery((db, { sandboxId, jobId, node, jobKind }: Use) =>
             .where('jobs.owner', '!=', node),
         )
         .as('is_used'),
-    )
-    .where('sandboxes.id', '=', sandboxId),
-);
+    );
 
 const holdQuery = preparedQuery((db, { sandboxId, node }: { sandboxId: string; node: string }) =>
   db.updateTable('sandboxes').set({ holder: node }).where('id', '=', sandboxId),

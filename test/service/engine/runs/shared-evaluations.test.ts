@@ -29,6 +29,8 @@ describeNeeding(needsPostgres, 'an evaluation on Postgres', () => {
     let evaluating: Promise<unknown> | undefined;
     await a.transaction().execute(async (trx) => {
       await lockRows(trx, 'runs', ['t 0']);
+      // The lock is sent with the next statement.
+      await findEvaluation(trx, 't 0');
       evaluating = Promise.resolve(evaluateJob.run(engine as never, job as never, {} as never));
       evaluating.catch(() => undefined);
       while (!(await isLockWaitedFor(observer))) await new Promise((resolve) => setImmediate(resolve));

@@ -26,6 +26,8 @@ describeNeeding(needsPostgres, 'the next case', () => {
     let next: Promise<string | undefined> | undefined;
     await a.transaction().execute(async (trx) => {
       await lockRows(trx, 'cases', ['first']);
+      // The lock is sent with the next statement.
+      await trx.selectFrom('cases').select('id').execute();
       let isOver = false;
       next = b
         .transaction()
