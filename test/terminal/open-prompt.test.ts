@@ -104,6 +104,19 @@ describe.each(kinds)('a prompt of the kind %s', (_, seen, show) => {
     expect(await written(() => send('continue'))).toBe('');
   });
 
+  it('is not drawn while the process is stopped', async () => {
+    const { jobs } = fakeJobs();
+    const { answer, terminal, stdin, press, stderr } = await openPrompt(show, seen, { jobs });
+    const before = stderr().length;
+    // The window is resized in the shell.
+    jobs.stop = () => void terminal.err.stream.emit('resize');
+    await press('\u001a');
+    const output = stderr().slice(before);
+    expect(output.slice(0, output.indexOf(pasteOn))).not.toContain('Which?');
+    stdin.write('\u0003');
+    expect(await failureOf(answer)).toMatchObject({ code: 'interrupted' });
+  });
+
   it('cannot be stopped where jobs cannot', async () => {
     const { answer, stdin, written, press } = await openPrompt(show, seen, {
       jobs: { onContinue: () => () => undefined, onExit: () => () => undefined },

@@ -73,6 +73,7 @@ describe('a text', () => {
   it('must be valid, and the problem disappears when the text changes', async () => {
     const validate = (text: string): true | string => text === 'ok' || `"${text}" is not ok.`;
     const { answer, press, unsent } = await writing({ validate });
+    expect(await press(enter)).toContain('"" is not ok.');
     expect(await press('o', enter)).toContain('> "o" is not ok.');
     expect(await press(left)).not.toContain('> "o" is not ok.\n> ');
     expect(await press('\u0005', 'k')).not.toContain('is not ok');

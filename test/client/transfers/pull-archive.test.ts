@@ -224,6 +224,8 @@ describe('without an archive', () => {
     ['something else answers', answer(200, '<html>', { 'content-type': 'text/html' })],
     ['the archive has no list', archive(file('a'), end)],
     ['the list is damaged', archive(tarFile('aops-files.json', '{"path":'), end)],
+    ['a file in the list has no path', archive(tarFile('aops-files.json', '{"path":"/workspace","files":[{"size":1}]}'), end)],
+    ['a file in the list has no size', archive(tarFile('aops-files.json', '{"path":"/workspace","files":[{"path":"/workspace/a"}]}'), end)],
     ['the list is not one of files', archive(tarFile('aops-files.json', '{"path":"/workspace","files":[1]}'), end)],
   ])('because %s, the files are listed, after one request', async (_, step) => {
     const server = await scriptedServer(step);
