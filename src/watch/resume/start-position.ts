@@ -61,5 +61,5 @@ export async function isStillFinished(
   status: string,
 ): Promise<boolean> {
   if (!position.isFinished || position.status !== status) return false;
-  return (await new Messages(client, runId).at(Math.max(0, position.offset - 1))).total <= position.offset;
+  return (await new Messages(client, runId).at(position.offset)).total <= position.offset;
 }

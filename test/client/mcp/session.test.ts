@@ -110,6 +110,25 @@ describe('a service of the legacy era', () => {
     expect(new Set(requests.slice(2).map(({ version }) => version))).toEqual(new Set(['2025-11-25']));
   });
 
+  it.each([[['2025-11-25']], [['2025-06-18']], [['2099-01-01', '2025-11-25', 1]]])(
+    'is recognised by the versions %j',
+    async (supported) => {
+      const server = await scriptedServer(
+        rpcFailure(400, -32_022, 'unsupported', { supported }),
+        result({ protocolVersion: '2025-06-18' }, { 'mcp-session-id': 'one' }),
+        answer(202, ''),
+        result({ tools: [] }),
+      );
+      await sessionAt(server.url).request(readRequest('tools/list'));
+      expect(server.requests.map((request) => messageOf(request).method)).toEqual([
+        'tools/list',
+        'initialize',
+        'notifications/initialized',
+        'tools/list',
+      ]);
+    },
+  );
+
   it('can forget the session: a new one is started once, and the request is sent again', async () => {
     const greeting = result({ protocolVersion: '2025-06-18' }, { 'mcp-session-id': 'one' });
     const acceptance = answer(202, '');
