@@ -22,7 +22,12 @@ async function startWithStore(options: TestOptions = {}): Promise<{ api: Api; st
  * Does something while another node has made a change and not committed it, and commits the change when whatever is being done waits for
  * it, or has ended without waiting.
  */
-async function during<Result>(store: Store, change: (trx: Queries) => Promise<unknown>, act: () => Promise<Result>): Promise<Result> {
+async function during<Result>(
+  store: Store,
+  change: (trx: Queries) => Promise<unknown>,
+  act: () => Promise<Result>,
+  isWaiting = () => isLockWaitedFor(store),
+): Promise<Result> {
   const { result } = await store.transaction().execute(async (trx) => {
     await change(trx);
     let hasEnded = false;
@@ -30,7 +35,7 @@ async function during<Result>(store: Store, change: (trx: Queries) => Promise<un
       hasEnded = true;
     });
     result.catch(() => undefined);
-    await eventually('it waits for a lock', async () => hasEnded || (await isLockWaitedFor(store)));
+    await eventually('it waits for a lock', async () => hasEnded || (await isWaiting()));
     // In an object, because a transaction would wait for a promise.
     return { result };
   });
@@ -87,8 +92,8 @@ describeNeeding(needsPostgres, 'while another node', () => {
     };
     const jobIs = async (status: JobRow['status']) =>
       (await store.selectFrom('jobs').select('status').where('kind', '=', 'remind').executeTakeFirst())?.status === status;
-    // Something else may wait for the run before the reminder does.
-    await during(store, answer, async () => within(120_000, clock, async () => (await jobIs('running')) && (await isLockWaitedFor(store))));
+    const isWaiting = async () => (await jobIs('running')) && (await isLockWaitedFor(store));
+    await during(store, answer, async () => within(120_000, clock, isWaiting), isWaiting);
     await eventually('the job has ended', () => jobIs('done'));
     const { rows } = await sql<{ reminders: number }>`select reminders from human_requests`.execute(store);
     expect(rows).toEqual([{ reminders: 0 }]);

@@ -19,8 +19,14 @@ export async function openNodes(...instanceIds: string[]): Promise<Store[]> {
   return Promise.all(instanceIds.map((id) => openNode(url, id)));
 }
 
-/** Whether a statement of the database is waiting for a lock. */
+/**
+ * Whether a statement of the database is waiting for a lock of a row or a name. Commits with notifications wait for each other for a
+ * moment, whatever their database is.
+ */
 export async function isLockWaitedFor(db: Queries): Promise<boolean> {
-  const { rows } = await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
+  const { rows } = await sql`
+    select 1 from pg_stat_activity
+    where wait_event_type = 'Lock' and wait_event in ('transactionid', 'tuple', 'advisory') and datname = current_database()
+  `.execute(db);
   return rows.length > 0;
 }
