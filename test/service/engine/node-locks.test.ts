@@ -92,7 +92,12 @@ describeNeeding(needsPostgres, 'while another node', () => {
     };
     const jobIs = async (status: JobRow['status']) =>
       (await store.selectFrom('jobs').select('status').where('kind', '=', 'remind').executeTakeFirst())?.status === status;
-    const isWaiting = async () => (await jobIs('running')) && (await isLockWaitedFor(store));
+    // Noted, because the one who sees it first ends it for the other.
+    let hasWaited = false;
+    const isWaiting = async () => {
+      hasWaited ||= (await jobIs('running')) && (await isLockWaitedFor(store));
+      return hasWaited;
+    };
     await during(store, answer, async () => within(120_000, clock, isWaiting), isWaiting);
     await eventually('the job has ended', () => jobIs('done'));
     const { rows } = await sql<{ reminders: number }>`select reminders from human_requests`.execute(store);
