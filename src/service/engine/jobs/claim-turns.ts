@@ -28,7 +28,10 @@ export interface ClaimTurn {
 /** What a transaction has claimed, and when the next of the other jobs is due. */
 export interface Claims {
   jobs: ClaimedJob[];
-  /** Milliseconds since 1970, for each kind of which there was nothing more to claim; undefined if there is none. Known at the end. */
+  /**
+   * When the next job is due of each kind that has nothing more to claim, in milliseconds since 1970; undefined if there is none. They
+   * are known when the transaction ends.
+   */
   dueTimes: Promise<number | undefined>[];
   /** Whether there may be more to claim in another transaction: it has reached its limit, or would have had to wait for others. */
   isCut: boolean;
