@@ -31,7 +31,7 @@ it.each([
   ['an agent without a limit of its own works on its only case', [full(null)], 1],
   ['all agents have reached their limits', [full(2), full(1)], 3],
   ['the other agent is not enabled', [full(1), { ...free, case_trigger_enabled: false }], 1],
-])('is so if %s', async (_, consumers, count) => {
+])('pending cases are held up if %s', async (_, consumers, count) => {
   expect(await blockingRuns(consumers, count)).toBe(Array.from({ length: count }, (_, index) => `c${index}:r${index}:t`).join(' '));
 });
 
@@ -40,6 +40,6 @@ it.each([
   ['an agent works on cases of another queue, too', [full(2), full(1)], 2, 'needs_input'],
   ['one of the runs is working', [full(2)], 2, 'in_progress'],
   ['there are no agents', [], 1, 'needs_input'],
-])('is not so if %s', async (_, consumers, count, status) => {
+])('pending cases are not held up if %s', async (_, consumers, count, status) => {
   expect(await blockingRuns(consumers, count, status)).toBeUndefined();
 });

@@ -11,10 +11,17 @@ const minute = 60_000;
 /** Counts the pauses between extensions: clients sleep, too. */
 class PauseClock extends ManualClock {
   pauses = 0;
+  /** Pauses that have not ended. */
+  openPauses = 0;
 
   override sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (ms === 10 * minute) this.pauses += 1;
-    return super.sleep(ms, signal);
+    const end = super.sleep(ms, signal);
+    if (ms !== 10 * minute) return end;
+    this.pauses += 1;
+    this.openPauses += 1;
+    return end.finally(() => {
+      this.openPauses -= 1;
+    });
   }
 }
 
@@ -42,20 +49,21 @@ async function listening(answers: (count: number) => unknown) {
     while (clock.pauses <= times) await turn();
     expect(changes).toHaveLength(times);
   };
-  return { kept, extendedAfter, changes, service };
+  return { kept, extendedAfter, changes, service, clock };
 }
 
 it('is extended every ten minutes, until it is left', async () => {
-  const { kept, extendedAfter, changes, service } = await listening(() => ({ webhook }));
+  const { kept, extendedAfter, changes, service, clock } = await listening(() => ({ webhook }));
   expect(service.bodies('POST', '/v2/teams/t/webhooks')).toMatchObject([{ url: webhook.url, expires_in_seconds: 3_600 }]);
   await extendedAfter(10 * minute - 1, 0);
   await extendedAfter(1, 1);
   await extendedAfter(10 * minute - 1, 1);
   await extendedAfter(1, 2);
   expect(changes).toEqual([{ expires_in_seconds: 3_600 }, { expires_in_seconds: 3_600 }]);
+  expect(clock.openPauses).toBe(1);
   kept.leave();
-  await extendedAfter(60 * minute, 2);
-  expect(kept.lost.aborted).toBe(false);
+  await turn();
+  expect([clock.openPauses, changes.length, kept.lost.aborted]).toEqual([0, 2, false]);
 });
 
 it('is lost when the service has deleted it, but not when the service refuses to extend it', async () => {

@@ -14,7 +14,7 @@ it.each([
   ['denied', { decision: 'deny' }, { approved: false }],
   ['denied with a reason', { decision: 'deny', reason: 'no' }, { approved: false, reason: 'no' }],
   ['denied without a reason', { decision: 'deny', reason: ' ' }, { approved: false }],
-  ['denied with what is not a reason', { decision: 'deny', reason: 1 }, { approved: false }],
+  ['denied with a reason that is not a text', { decision: 'deny', reason: 1 }, { approved: false }],
 ])('a form can be %s', (_, content, answer) => {
   expect(formAnswer(approval, accept(content))).toEqual(answer);
 });

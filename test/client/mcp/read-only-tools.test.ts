@@ -6,7 +6,7 @@ const listed = (...tools: unknown[]) => ({ value: { result: { tools } } }) as ne
 const call = (name: string, method = 'tools/call') => ({ jsonrpc: '2.0', id: 1, method, params: { name } }) as never;
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' } as never;
 
-it('calls are changes, except of tools that the service lists as read-only', () => {
+it('calls are changes, except those of tools that the service lists as read-only', () => {
   const tools = new ReadOnlyTools();
   expect([tools.isChange(call('get_run')), tools.isChange(list)]).toEqual([true, false]);
   tools.learn(list, listed({ name: 'get_run', annotations: { readOnlyHint: true } }, { name: 'start_run' }, { annotations: {} }, null));

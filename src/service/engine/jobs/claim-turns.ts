@@ -29,8 +29,8 @@ export interface ClaimTurn {
 export interface Claims {
   jobs: ClaimedJob[];
   /**
-   * When the next job is due of each kind that has nothing more to claim, in milliseconds since 1970; undefined if there is none. They
-   * are known when the transaction ends.
+   * For each kind that has nothing more to claim: when its next job is due, in milliseconds since 1970, or undefined if there is none.
+   * Known when the transaction ends.
    */
   dueTimes: Promise<number | undefined>[];
   /** Whether there may be more to claim in another transaction: it has reached its limit, or would have had to wait for others. */
