@@ -11,6 +11,7 @@ import { takeLock, type Unlock } from '../base/lock-file.ts';
 import { makeFolders } from '../base/make-folders.ts';
 import { isAbsent } from '../base/read-failure.ts';
 import { isObject, type JsonObject } from '../base/values.ts';
+import { homeFolder } from './paths.ts';
 
 const fileMode = 0o600;
 const folderMode = 0o700;
@@ -66,13 +67,26 @@ export async function updateJsonFile(
   try {
     refuseSymlink(file);
     const content = change(readJsonFile(file, warn) ?? {});
-    const { default: Conf } = await import('conf');
+    const { default: Conf } = await loadConf(folder);
     const { name } = path.parse(file);
     // The whole object is replaced at once, so names with dots or reserved words never become paths inside it.
     new Conf({ cwd: folder, configName: name, configFileMode: fileMode, accessPropertiesByDotNotation: false }).store = content;
     return content;
   } finally {
     unlock();
+  }
+}
+
+/** When it is loaded, conf looks up the home directory, which it does not need here, and fails for a user without one. */
+async function loadConf(substitute: string): Promise<typeof import('conf')> {
+  // conf reads the environment of the process itself.
+  const { env } = process;
+  if (homeFolder(env, platform()) !== undefined) return import('conf');
+  env.HOME = substitute;
+  try {
+    return await import('conf');
+  } finally {
+    delete env.HOME;
   }
 }
 

@@ -8,7 +8,7 @@ export const projectFileName = '.aops.toml';
  * The nearest `.aops.toml`, from `directory` upwards. The search ends with the root of a git repository and with the home directory, so
  * that a file elsewhere never applies to a repository.
  */
-export function findProjectFile(directory: string, home: string): string | undefined {
+export function findProjectFile(directory: string, home: string | undefined): string | undefined {
   let folder = path.resolve(directory);
   for (;;) {
     const file = path.join(folder, projectFileName);

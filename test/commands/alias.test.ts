@@ -1,4 +1,6 @@
 /** Aliases: what they stand for, and that they never replace a command. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
@@ -126,4 +128,14 @@ describe('help, suggestions and completion', () => {
     expect((await cli(['__complete', '--', 'waiting', '--issue-sev'])).stdout).toContain('--issue-severity\t');
     expect((await cli(['__complete', '--', 'alias', 'delete', ''])).stdout).toBe('waiting\truns list --status waiting\n');
   });
+});
+
+it('does not use the aliases of a folder to which a relative HOME leads', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(path.join(folder, '.config/aops'), { recursive: true });
+  await writeFile(path.join(folder, '.config/aops/config.json'), JSON.stringify({ aliases: { 'greet-me': '!echo executed' } }));
+  expect((await runCli(['greet-me'], { env: { HOME: folder, PATH: process.env.PATH ?? '' } })).code).toBe(0);
+  const { code, stdout, stderr } = await runCli(['greet-me'], { env: { HOME: path.relative(process.cwd(), folder) } });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('Unknown command "greet-me"');
 });

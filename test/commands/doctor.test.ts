@@ -238,3 +238,20 @@ it('reports the browser that runs can use, and warns without one', async () => {
     hint: expect.stringContaining(`${chromium}-2 from AOPS_CHROMIUM or --chromium does not exist`),
   });
 });
+
+it('reports a place for temporary files that cannot be used as one of the problems', async () => {
+  const folder = await temporaryFolder();
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = path.join(folder, 'missing');
+  onTestFinished(() => {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  });
+  const { commands, folders } = checksOf(await runCli(['doctor', '--json'], { env: folderEnv(folder) }));
+  expect(commands).toMatchObject({
+    status: 'fail',
+    detail: expect.stringContaining('No temporary files can be created'),
+    hint: 'Set TMPDIR to a folder in which you can create files.',
+  });
+  expect(folders?.status).toBe('ok');
+});

@@ -4,10 +4,9 @@
  */
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import Module from 'node:module';
-import os from 'node:os';
 import path from 'node:path';
 import { cachedDataVersionTag, setFlagsFromString } from 'node:v8';
-import { configPaths } from '../../config/paths.ts';
+import { configPaths, homeFolder } from '../../config/paths.ts';
 import { chunkLoader } from './chunk-loader.ts';
 import { type CompiledScript, commandHash, maxCommands, readCode, writeCode } from './code-files.ts';
 import { compileWebAssemblyOnce } from './web-assembly.ts';
@@ -34,8 +33,9 @@ export function useCodeCache(host: NodeJS.Process, bundle: string): void {
   compileWebAssemblyOnce(setFlagsFromString);
   if (env.NODE_DISABLE_COMPILE_CACHE === '1') return;
   const loader = Module as unknown as Loader;
-  const folder = env.NODE_COMPILE_CACHE || path.join(configPaths(env, env.HOME ?? os.homedir(), host.platform, host.cwd()).cache, 'code');
   try {
+    const folder =
+      env.NODE_COMPILE_CACHE || path.join(configPaths(env, homeFolder(env, host.platform), host.platform, host.cwd()).cache, 'code');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (!isPrivate(folder, host)) return;
     cacheChunks(loader, bundle, path.join(folder, cachedDataVersionTag().toString(16)), host);

@@ -1,12 +1,11 @@
 /** The session of one command: its context, signals, deadline, and cleanup. */
-import os from 'node:os';
 import path from 'node:path';
 import { steadyTime, systemClock } from '../../base/clock.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { RetryBudget } from '../../client/retry-budget.ts';
-import { type ConfigPaths, configPaths } from '../../config/paths.ts';
+import { type ConfigPaths, configPaths, homeFolder } from '../../config/paths.ts';
 import type { Project } from '../../config/project.ts';
 import { findProjectFile } from '../../config/project-file.ts';
 import { type ResolvedConfig, requireTeam, resolveConfig } from '../../config/resolve.ts';
@@ -140,7 +139,7 @@ export class Session {
   }
 }
 
-const homeOf = ({ env }: Host): string => env.HOME ?? os.homedir();
+const homeOf = ({ env, platform }: Host): string | undefined => homeFolder(env, platform);
 
 /** The folders of this user. */
 export const pathsOf = (host: Host): ConfigPaths => configPaths(host.env, homeOf(host), host.platform, host.cwd());

@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { makeTemporaryFolder } from '../../base/temporary-folder.ts';
 import { openFile } from '../../cli/desktop/open.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice } from '../../cli/kit/flags.ts';
@@ -31,7 +31,7 @@ export default defineCommand({
         ? mediaContent(client, 'renderArtifact', { params }, context.signal)
         : mediaContent(client, 'exportArtifactHtml', { params, query: { theme: input.theme } }, context.signal);
     const content = withPolicy(page);
-    const folder = await mkdtemp(path.join(context.env.TMPDIR || tmpdir(), 'aops-artifact-'));
+    const folder = await makeTemporaryFolder('aops-artifact-', context.env.TMPDIR || undefined);
     try {
       await new LocalFolder(folder).write('artifact.html', content, { replace: false, signal: context.signal });
     } catch (error) {

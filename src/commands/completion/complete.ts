@@ -34,7 +34,7 @@ async function lookedUp(context: Context, commands: CommandWords, line: Line, kn
 async function userCommandWords(context: Context): Promise<Word[]> {
   const { userCommands } = await import('../../cli/program/user-commands/resolve.ts');
   const host = { env: context.env, platform: context.launcher.platform };
-  const { aliases, extensions } = await userCommands(host, context.store, commandsOf(context));
+  const { aliases, extensions } = await userCommands(host, () => context.store.aliases(), commandsOf(context));
   return [
     ...aliases.map(([name, expansion]): Word => [name, `alias for ${expansion}`]),
     ...extensions.map(([name]): Word => [name, `extension aops-${name}`]),

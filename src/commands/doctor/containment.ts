@@ -1,8 +1,5 @@
-/** The check of `aops doctor` whether commands of runs can be confined on this machine: by trying it. */
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { removeTree } from '../../base/remove-tree.ts';
+import { makeTemporaryFolder } from '../../base/temporary-folder.ts';
 import { execInWords, runningService } from '../../cli/connect/local-state.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { type Check, failedCheck, ok, warn } from './check.ts';
@@ -14,7 +11,7 @@ export async function containmentCheck(context: Context): Promise<Check> {
     if (running?.exec_problem !== undefined) return warn('commands', execInWords(running), running.exec_hint ?? '');
     if (running !== undefined) return ok('commands', execInWords(running));
     const { trialShortfall } = await import('../../service/service.ts');
-    const folder = await mkdtemp(path.join(tmpdir(), 'aops-doctor-'));
+    const folder = await makeTemporaryFolder('aops-doctor-');
     try {
       const shortfall = await trialShortfall({
         dataDirectory: folder,

@@ -2,7 +2,6 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readFile, rm, statfs, writeFile } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { crypto } from '../../base/crypto.ts';
 import { AopsError } from '../../base/errors.ts';
@@ -11,6 +10,7 @@ import { writeFailure } from '../../base/write-failure.ts';
 import { openChanges } from '../../cli/connect/journal.ts';
 import { readState, runningService, stateFile } from '../../cli/connect/local-state.ts';
 import type { Context } from '../../cli/kit/context.ts';
+import { homeFolder } from '../../config/paths.ts';
 import { formatSize } from '../../terminal/size.ts';
 import { browserCheck } from './browser.ts';
 import { type Check, fail, failedCheck, ok, skip, warn } from './check.ts';
@@ -144,12 +144,13 @@ const sharedCompletionFiles: Record<string, readonly string[]> = {
   fish: ['/usr/share/fish/vendor_completions.d/aops.fish'],
 };
 
-async function completionCheck({ env }: Context): Promise<Check> {
+async function completionCheck({ env, launcher }: Context): Promise<Check> {
   const shell = path.basename(env.SHELL ?? '');
-  const home = env.HOME ?? os.homedir();
+  const home = homeFolder(env, launcher.platform);
   const own = completionFiles[shell];
   if (!own) return ok('completion', shell === '' ? 'the shell is unknown' : `not checked for ${shell}`);
-  for (const file of [...own.map((name) => path.join(home, name)), ...(sharedCompletionFiles[shell] ?? [])]) {
+  const ownFiles = home === undefined ? [] : own.map((name) => path.join(home, name));
+  for (const file of [...ownFiles, ...(sharedCompletionFiles[shell] ?? [])]) {
     const text = await readFile(file, 'utf8').catch(() => '');
     if (/\baops completion\b|\b_{1,2}aops/.test(text)) return ok('completion', `${shell}, in ${file}`);
   }

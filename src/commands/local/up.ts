@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { fstatSync, openSync } from 'node:fs';
-import { mkdtemp, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeDataDirectory } from '../../base/data-directory.ts';
 import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/errors.ts';
 import { removeTree } from '../../base/remove-tree.ts';
+import { makeTemporaryFolder } from '../../base/temporary-folder.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import {
   browseInWords,
@@ -165,7 +165,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
   if (input.ephemeral && input.dataDir !== undefined) throw new UsageError('--ephemeral and --data-dir cannot be combined.');
   const chromium = await namedChromium(context, input.chromium);
   const dataDirectory = input.ephemeral
-    ? await mkdtemp(path.join(tmpdir(), 'aops-local-'))
+    ? await makeTemporaryFolder('aops-local-')
     : input.dataDir === undefined
       ? defaultDataDirectory(context)
       : path.resolve(context.cwd, input.dataDir);

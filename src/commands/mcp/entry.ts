@@ -1,7 +1,6 @@
 /** How a client starts `aops mcp serve`: the program, its arguments, and the folders that are not in their default places. */
-import os from 'node:os';
 import type { Context } from '../../cli/kit/context.ts';
-import { configPaths } from '../../config/paths.ts';
+import { configPaths, homeFolder } from '../../config/paths.ts';
 
 /** What a client executes. It contains no secret: the credential is that of the profile. */
 export interface ServerEntry {
@@ -28,8 +27,9 @@ export function serverEntry(context: Context, absolute: boolean, options: readon
 /** The folders that are not in their default places. Secrets from the environment are not passed on. */
 function foldersOf({ env, paths, launcher, cwd }: Context): Record<string, string> {
   const { AOPS_CONFIG_DIR: _config, AOPS_DATA_DIR: _data, AOPS_CACHE_DIR: _cache, ...otherVariables } = env;
-  const defaultPaths = configPaths(otherVariables, env.HOME ?? os.homedir(), launcher.platform, cwd);
+  const home = homeFolder(env, launcher.platform);
+  const defaultPaths = home === undefined ? undefined : configPaths(otherVariables, home, launcher.platform, cwd);
   const names = { config: 'AOPS_CONFIG_DIR', data: 'AOPS_DATA_DIR', cache: 'AOPS_CACHE_DIR' } as const;
   const keys = Object.keys(names) as (keyof typeof names)[];
-  return Object.fromEntries(keys.filter((key) => paths[key] !== defaultPaths[key]).map((key) => [names[key], paths[key]]));
+  return Object.fromEntries(keys.filter((key) => paths[key] !== defaultPaths?.[key]).map((key) => [names[key], paths[key]]));
 }

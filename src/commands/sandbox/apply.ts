@@ -1,9 +1,9 @@
-import { mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { shellWord } from '../../base/shell.ts';
+import { makeTemporaryFolder } from '../../base/temporary-folder.ts';
 import { length } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -118,7 +118,7 @@ async function withPatch(
   use: (files: Pick<MergeParts, 'folder' | 'patch'>) => Promise<Result>,
 ): Promise<Result> {
   if (changes.patch_url === null) return { changes: [] };
-  const folder = await mkdtemp(path.join(tmpdir(), 'aops-apply-'));
+  const folder = await makeTemporaryFolder('aops-apply-');
   try {
     const patch = path.join(folder, 'patch');
     const file = await open(patch, 'wx', 0o600);

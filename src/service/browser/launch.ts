@@ -1,6 +1,6 @@
 /** Starts a Chromium with a separate profile and without the service's environment, so that all its processes can be ended together. */
 
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { hostTrouble } from '../host-trouble.ts';
 import { type Keeper, startKeeper } from '../sandbox/keeper.ts';
@@ -38,7 +38,7 @@ export async function launchChromium({ executable, searchPath, profile, ...optio
       executablePath: executable,
       headless: true,
       // Chromium cannot create its sandbox for root; every other user gets one.
-      chromiumSandbox: userInfo().uid !== 0,
+      chromiumSandbox: process.getuid?.() !== 0,
       env: browserEnvironment(profile, searchPath),
       // The service decides when the browser ends, and informs its runs.
       handleSIGINT: false,

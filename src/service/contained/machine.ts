@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import { platform as thisPlatform, userInfo } from 'node:os';
+import { platform as thisPlatform } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { isProgram } from '../../base/program.ts';
@@ -36,7 +36,8 @@ export async function findMachine(options: MachineOptions): Promise<Machine | Sh
   if (bubblewrap === undefined) return missingBubblewrap;
   const node = options.node ?? (await findProgram('node', options));
   if (node === undefined) return missingNode;
-  const { uid, gid } = userInfo();
+  // Linux has both, also for a user that it does not know otherwise.
+  const [uid, gid] = [process.getuid?.() ?? ordinaryUser, process.getgid?.() ?? ordinaryUser];
   const identity = uid === 0 ? { user: ordinaryUser, group: ordinaryUser } : { user: uid, group: gid };
   const dataDirectory = await realpath(options.dataDirectory);
   const owner = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16);

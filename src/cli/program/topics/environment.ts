@@ -49,7 +49,7 @@ const surroundings: readonly (readonly [variables: string, meaning: string])[] =
     'The keys of the bucket for `aops serve --file-store`; otherwise the profile `AWS_PROFILE` in the file `AWS_SHARED_CREDENTIALS_FILE`.',
   ],
   ['AWS_REGION, AWS_DEFAULT_REGION', 'The region of the bucket, unless `--file-store` contains `region`.'],
-  ['HOME', 'Your home folder.'],
+  ['HOME', 'Your home directory; ignored unless it is an absolute path.'],
   ['XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME', 'Standard folders of programs; on Windows `APPDATA` and `LOCALAPPDATA`.'],
   ['PATH', 'Where aops looks for programs: extensions, the browser, the pager, and the commands of local runs.'],
   ['TMPDIR', 'Folder for temporary files.'],

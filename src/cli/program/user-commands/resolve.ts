@@ -26,7 +26,7 @@ export const isBuiltIn = (tree: Entries, word: string): boolean => entryOf(tree,
 
 /** Follows aliases until a built-in command or another program is reached; undefined if the first word is neither an alias nor an extension. */
 export async function resolveUserCommand(host: Host, tree: Entries, args: readonly string[]): Promise<UserCommand | undefined> {
-  const aliases = new ConfigStore(pathsOf(host).config).aliases();
+  const aliases = aliasesOf(host);
   const seen: string[] = [];
   let current = args;
   for (;;) {
@@ -54,8 +54,12 @@ export async function resolveUserCommand(host: Host, tree: Entries, args: readon
 }
 
 /** Names and summaries of the user's commands, for help, completion and suggestions. Empty if the configuration cannot be read. */
-export async function userCommands(host: Pick<Host, 'env' | 'platform'>, store: ConfigStore, tree: Entries): Promise<UserCommandList> {
-  const aliases = Object.entries(readAliases(store)).filter(([name]) => !isBuiltIn(tree, name));
+export async function userCommands(
+  host: Pick<Host, 'env' | 'platform'>,
+  readAliases: () => Record<string, string>,
+  tree: Entries,
+): Promise<UserCommandList> {
+  const aliases = Object.entries(unlessBroken(readAliases)).filter(([name]) => !isBuiltIn(tree, name));
   const aliasNames = new Set(aliases.map(([name]) => name));
   const extensions = (await listExtensions(host)).filter(({ name }) => !isBuiltIn(tree, name) && !aliasNames.has(name));
   return {
@@ -72,12 +76,13 @@ export interface UserCommandList {
 }
 
 /** The same for the user of a host. */
-export const userCommandsOf = (host: Host, tree: Entries): Promise<UserCommandList> =>
-  userCommands(host, new ConfigStore(pathsOf(host).config), tree);
+export const userCommandsOf = (host: Host, tree: Entries): Promise<UserCommandList> => userCommands(host, () => aliasesOf(host), tree);
 
-function readAliases(store: ConfigStore): Record<string, string> {
+const aliasesOf = (host: Host): Record<string, string> => new ConfigStore(pathsOf(host).config).aliases();
+
+function unlessBroken(readAliases: () => Record<string, string>): Record<string, string> {
   try {
-    return store.aliases();
+    return readAliases();
   } catch {
     return {};
   }

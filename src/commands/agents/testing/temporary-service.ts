@@ -2,11 +2,12 @@
  * A service that exists only while tests run: in this process, with its data in a temporary folder, on a port of the loopback interface
  * that nobody else knows. Configured services and profiles play no part in it.
  */
-import { lstat, mkdtemp, readdir } from 'node:fs/promises';
-import { tmpdir, userInfo } from 'node:os';
+import { lstat, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { takeLock, type Unlock } from '../../../base/lock-file.ts';
 import { removeTree } from '../../../base/remove-tree.ts';
+import { makeTemporaryFolder } from '../../../base/temporary-folder.ts';
 import { userAgent } from '../../../cli/connect/connection.ts';
 import { agentHosts, type ExecInput } from '../../../cli/input/exec-options.ts';
 import type { Context } from '../../../cli/kit/context.ts';
@@ -46,7 +47,7 @@ export class TemporaryService {
   /** @throws AopsError if it cannot be started, for example `containment_unavailable` */
   static async start(context: Context, input: ExecInput): Promise<TemporaryService> {
     await removeAbandoned(context);
-    const folder = await mkdtemp(path.join(tmpdir(), prefix));
+    const folder = await makeTemporaryFolder(prefix);
     let unlock: Unlock | undefined;
     try {
       unlock = await takeLock(path.join(folder, lockName), { staleMilliseconds });
@@ -118,14 +119,14 @@ export class TemporaryService {
 
 /** Removes the folders of processes that were killed. Failures are ignored, because the next command tries again. */
 async function removeAbandoned({ clock }: Context): Promise<void> {
-  const { uid } = userInfo();
+  const uid = process.getuid?.();
   for (const name of await readdir(tmpdir()).catch(() => [])) {
     if (!name.startsWith(prefix)) continue;
     const folder = path.join(tmpdir(), name);
     try {
       const stats = await lstat(folder);
       // In a shared place, only folders that no other user can have created or can change.
-      const isOurs = stats.isDirectory() && stats.uid === uid && (stats.mode & 0o022) === 0;
+      const isOurs = stats.isDirectory() && (uid === undefined || stats.uid === uid) && (stats.mode & 0o022) === 0;
       const { mtimeMs } = await lstat(path.join(folder, lockName)).catch(() => stats);
       if (isOurs && clock.now() - mtimeMs > staleMilliseconds) await removeTree(folder);
     } catch {

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { UsageError } from '../../../base/errors.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
@@ -8,6 +7,7 @@ import type { Context } from '../../../cli/kit/context.ts';
 import { type CommandInput, flag, requiredChoice, text, toggle } from '../../../cli/kit/flags.ts';
 import { recordOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
+import { homeFolder } from '../../../config/paths.ts';
 import { serverEntry } from '../entry.ts';
 import { policyArguments, policyOptions } from '../policy-flags.ts';
 import { previewChange } from './change-preview.ts';
@@ -80,7 +80,13 @@ export default defineCommand({
 function locate({ env, launcher, cwd }: Context, client: McpClient, input: Input): string {
   if (input.file !== undefined && input.project) throw new UsageError('--file and --project cannot be combined.');
   if (input.file !== undefined) return path.resolve(cwd, input.file);
-  const machine = { env, home: env.HOME ?? os.homedir(), platform: launcher.platform, cwd };
+  const home = homeFolder(env, launcher.platform);
+  if (home === undefined)
+    throw new UsageError(
+      `You have no home directory, which contains the configuration of ${client.name}.`,
+      'Set HOME, or specify the file with --file.',
+    );
+  const machine = { env, home, platform: launcher.platform, cwd };
   const file = configFile(client, machine, input.project, existsSync);
   if (file !== undefined) return file;
   throw new UsageError(`${client.name} has no configuration for projects.`, 'Leave out --project to change your own configuration.');

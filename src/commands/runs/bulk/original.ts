@@ -1,8 +1,8 @@
 /** What a run was started with, as far as the service still knows it. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../../base/errors.ts';
+import { makeTemporaryFolder } from '../../../base/temporary-folder.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { uploadFiles } from '../../../cli/transfers/upload-paths.ts';
 import type { Client } from '../../../client/client.ts';
@@ -102,7 +102,7 @@ export async function copyFiles(context: Context, { run, files, newerBytes }: Or
   const client = await context.client();
   const usesArchive = files.length > parallelTransfers && newerBytes <= Math.max(bytesOf(files), maxUselessBytes);
   const archive = usesArchive ? await openArchive(client, { runId: run.id }, workspace, context.signal) : undefined;
-  const folder = await mkdtemp(path.join(tmpdir(), 'aops-rerun-'));
+  const folder = await makeTemporaryFolder('aops-rerun-');
   try {
     const pulledFiles = await pullTree(client, {
       run: { runId: run.id },
