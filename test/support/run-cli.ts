@@ -10,9 +10,9 @@ export type Signal = Parameters<Host['on']>[0];
 export interface CliOptions {
   env?: Record<string, string>;
   /** Standard input; by default an empty pipe. */
-  stdin?: string | Uint8Array;
+  stdin?: string | Uint8Array | Host['stdin'];
   cwd?: string;
-  /** Whether stdout and stderr appear to be terminals; stdin is always a pipe. */
+  /** Whether stdout and stderr appear to be terminals. */
   tty?: boolean;
   columns?: number;
   /** Whether the reader of stdout appears to have closed it before the first write. */
@@ -78,7 +78,7 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
       stream.columns = options.columns ?? 80;
     }
   }
-  const stdin = options.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(options.stdin)]);
+  const { stdin = new PassThrough().end() } = options;
   const listeners: Record<Signal, Set<() => void>> = {
     SIGINT: new Set(),
     SIGTERM: new Set(),
@@ -104,7 +104,7 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
     platform: process.platform,
     version: process.version,
     env: { HOME: '/nonexistent', TERM: 'xterm-256color', ...options.env },
-    stdin: stdin as never,
+    stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
     stdout,
     stderr,
     cwd: () => options.cwd ?? process.cwd(),

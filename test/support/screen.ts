@@ -1,6 +1,7 @@
 /** A program on a pseudo-terminal: what it shows, and the keys that are sent to it. */
 import { stripVTControlCharacters } from 'node:util';
 import { type IPty, spawn } from '@lydell/node-pty';
+import { ShownText } from './shown-text.ts';
 
 /** Keys as a terminal sends them. */
 export const keys = {
@@ -16,9 +17,6 @@ export const keys = {
 
 /** The size of a screen, unless a test specifies another one. */
 const defaultSize = { columns: 100, rows: 40 };
-
-/** How long something may take to be shown, in milliseconds. */
-const patience = 15_000;
 
 export interface ScreenSize {
   columns?: number;
@@ -37,10 +35,7 @@ export class Screen {
   /** The output, and the changes of the window's width. */
   readonly #history: (string | { columns: number })[] = [];
   readonly #rowCount: number;
-  /** How much of the text has been matched. */
-  #matchedLength = 0;
-  #hasEnded = false;
-  #onChange: () => void = () => undefined;
+  readonly #shown = new ShownText(() => this.text);
 
   constructor(
     program: string,
@@ -53,12 +48,11 @@ export class Screen {
     this.#pty.onData((data) => {
       this.#raw += data;
       this.#history.push(data);
-      this.#onChange();
+      this.#shown.changed();
     });
     this.exit = new Promise((resolve) => {
       this.#pty.onExit(({ exitCode, signal }) => {
-        this.#hasEnded = true;
-        this.#onChange();
+        this.#shown.ended();
         resolve(signal ? 128 + signal : exitCode);
       });
     });
@@ -110,41 +104,17 @@ export class Screen {
   }
 
   /** Resolves when this is shown after the previous match. @throws Error if it does not appear, or the program ends first */
-  async shows(pattern: string | RegExp): Promise<void> {
-    const deadline = Date.now() + patience;
-    for (;;) {
-      const unreadText = this.text.slice(this.#matchedLength);
-      const match =
-        typeof pattern === 'string' ? { index: unreadText.indexOf(pattern), length: pattern.length } : matchOf(pattern, unreadText);
-      if (match.index >= 0) {
-        this.#matchedLength += match.index + match.length;
-        return;
-      }
-      if (this.#hasEnded || Date.now() > deadline)
-        throw new Error(`${this.#hasEnded ? 'It ended' : 'It continued'} without showing ${pattern} in:\n${unreadText}`);
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, deadline - Date.now() + 1);
-        this.#onChange = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
+  shows(pattern: string | RegExp): Promise<void> {
+    return this.#shown.shows(pattern);
   }
 
-  /** Resolves when this prompt is shown and accepts keys: its last line then lists them. */
-  async asks(pattern: string | RegExp): Promise<void> {
-    await this.shows(pattern);
-    await this.shows('⏎');
+  /** Resolves when this prompt is shown and accepts keys. */
+  asks(pattern: string | RegExp): Promise<void> {
+    return this.#shown.asks(pattern);
   }
 
   /** Sends keys or text. */
   type(...texts: string[]): void {
     for (const text of texts) this.#pty.write(text);
   }
-}
-
-function matchOf(pattern: RegExp, text: string): { index: number; length: number } {
-  const match = pattern.exec(text);
-  return match ? { index: match.index, length: match[0].length } : { index: -1, length: 0 };
 }

@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { HumanRequest, Run, RunMessage } from '../../src/interface/types.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/service.ts';
+import { CliTerminal } from './cli-terminal.ts';
 import { checkDeclaredResult } from './declared-result.ts';
 import { putEmptyDatabase } from './empty-database.ts';
 import { eventually } from './eventually.ts';
@@ -68,6 +69,11 @@ export class TestService {
     await checkDeclaredResult(argv, result);
     checkPrintedEvents(argv, result.stdout);
     return result;
+  }
+
+  /** The same for a person at a terminal. */
+  terminal(...argv: string[]): CliTerminal {
+    return new CliTerminal(argv, { cwd: this.folder, env: this.env });
   }
 
   /** Writes a file in the folder and returns its path. */

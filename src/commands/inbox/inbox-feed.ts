@@ -103,7 +103,7 @@ export class InboxFeed {
     const key = keyOf(slot.origin, isResolved ? event.data.human_request_id : event.data.human_request.id);
     const owner = this.#slots.find(({ origin, pending }) => pending.some(({ id }) => keyOf(origin, id) === key));
     if (isResolved) return owner === undefined && this.#reported.delete(key);
-    if (event.type === 'human_request.reminder') return owner === undefined || owner === slot;
+    if (event.type === 'human_request.reminder') return owner === slot;
     const isNew = !this.#reported.has(key);
     this.#reported.add(key);
     return isNew;

@@ -1,0 +1,62 @@
+/** Waits for what a program shows on a terminal. */
+
+/** How long something may take to be shown, in milliseconds. */
+const patience = 15_000;
+
+export class ShownText {
+  readonly #read: () => string;
+  /** How much of the text has been matched. */
+  #matchedLength = 0;
+  #hasEnded = false;
+  #onChange: () => void = () => undefined;
+
+  /** @param read returns the whole output without control sequences; redrawn text is repeated */
+  constructor(read: () => string) {
+    this.#read = read;
+  }
+
+  /** Call it after each output. */
+  changed(): void {
+    this.#onChange();
+  }
+
+  /** Call it when the program has ended. */
+  ended(): void {
+    this.#hasEnded = true;
+    this.#onChange();
+  }
+
+  /** Resolves when this is shown after the previous match. @throws Error if it does not appear, or the program ends first */
+  async shows(pattern: string | RegExp): Promise<void> {
+    const deadline = Date.now() + patience;
+    for (;;) {
+      const unreadText = this.#read().slice(this.#matchedLength);
+      const match =
+        typeof pattern === 'string' ? { index: unreadText.indexOf(pattern), length: pattern.length } : matchOf(pattern, unreadText);
+      if (match.index >= 0) {
+        this.#matchedLength += match.index + match.length;
+        return;
+      }
+      if (this.#hasEnded || Date.now() > deadline)
+        throw new Error(`${this.#hasEnded ? 'It ended' : 'It continued'} without showing ${pattern} in:\n${unreadText}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, deadline - Date.now() + 1);
+        this.#onChange = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+
+  /** Resolves when this prompt is shown and accepts keys: its last line then lists them. */
+  async asks(pattern: string | RegExp): Promise<void> {
+    await this.shows(pattern);
+    await this.shows('⏎');
+  }
+}
+
+function matchOf(pattern: RegExp, text: string): { index: number; length: number } {
+  const match = pattern.exec(text);
+  return match ? { index: match.index, length: match[0].length } : { index: -1, length: 0 };
+}
