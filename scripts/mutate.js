@@ -61,12 +61,11 @@ const earlierReport = values.again === undefined ? undefined : JSON.parse(readFi
 const isSame = (a, b) => ['file', 'code', 'original', 'replacement'].every((name) => a[name] === b[name]);
 const isWanted = filterOfMutants();
 const files = isWanted.files;
-if (files.length === 0)
-  usage(
-    positionals.length === 0
-      ? 'Nothing in src differs from main. Name files or folders.'
-      : `There is no source file in ${positionals.join(', ')}.`,
-  );
+// Otherwise a second folder after --tests, which takes one, would be ignored.
+for (const place of positionals)
+  if (sourceFiles(root, [place]).length === 0)
+    usage(`There is no source file in ${place}. Tests are named with --tests, each with its own.`);
+if (files.length === 0) usage('Nothing in src differs from main. Name files or folders.');
 
 const folder = mkdtempSync(path.join(tmpdir(), 'aops-mutate-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -5,6 +5,7 @@ import { commandTree } from '../../src/commands/index.ts';
 import { type OperationId, operation } from '../../src/interface/operations.ts';
 import type { Params, Response } from '../../src/interface/types.ts';
 import { eventually } from '../support/eventually.ts';
+import { keys } from '../support/screen.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -299,6 +300,16 @@ describe.each(destroying)('aops %s', (id) => {
         error: { code: 'not_confirmed', exit: 2, hint: expect.stringContaining('--yes') },
       });
     }
+    expect(await state()).toEqual(untouchedState);
+  });
+
+  it('destroys nothing at a terminal if Enter is pressed', async () => {
+    const argv = (changes()[id]?.argv ?? []).filter((word) => word !== '--yes');
+    const terminal = service.terminal(...id.split(' '), ...argv);
+    await terminal.shows('(y/N)');
+    terminal.type(keys.enter);
+    await terminal.shows('Nothing was changed, because you did not confirm.');
+    expect(await terminal.end).toMatchObject({ code: 2, stdout: '' });
     expect(await state()).toEqual(untouchedState);
   });
 });
