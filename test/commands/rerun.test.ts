@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Rerun } from '../../src/commands/runs/bulk/rerun-runs.ts';
 import type { Queue, RunListItem } from '../../src/interface/types.ts';
 import { newRepository } from '../support/repository.ts';
+import { keys } from '../support/screen.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -107,7 +108,10 @@ describe('runs rerun', () => {
     const original = (await service.cli(['runs', 'start', '--agent', agent, '--repo', repository.folder, '-o', 'id'])).stdout.trim();
     await service.until(original, 'completed');
     await repository.commit('Second', { 'a.txt': 'two\n' });
-    const [rerun] = rerunsIn((await service.cli(['runs', 'rerun', original, '--json'])).stdout) as [Rerun];
+    const result = await service.cli(['runs', 'rerun', original, '--json']);
+    // The files come from the repository, and are not copied from the run.
+    expect(result.stderr).toBe('');
+    const [rerun] = rerunsIn(result.stdout) as [Rerun];
     await service.until(rerun.id, 'completed');
     expect((await service.cli(['sandbox', 'cat', rerun.id, 'a.txt'])).stdout).toBe('one\n');
   });
@@ -159,6 +163,27 @@ describe('runs rerun', () => {
     expect((await service.cli(['runs', 'rerun', '--agent', agent, '--status', 'waiting', '--yes'])).stderr).toBe(
       'No run matches the filters.\n',
     );
+  });
+
+  it('asks at a terminal before it starts a run that matches filters, where Enter alone starts nothing', async () => {
+    const agent = await service.agent('- fail: "no"');
+    await service.until(await service.start(agent, 'first'), 'failed');
+    const terminal = service.terminal('runs', 'rerun', '--agent', agent, '--status', 'failed');
+    await terminal.shows('1 run:');
+    await terminal.shows('Start this run again? (y/N)');
+    terminal.type(keys.enter);
+    expect((await terminal.end).code).toBe(2);
+    expect(await runsOf(agent)).toHaveLength(1);
+  });
+
+  it('uses a temporary webhook only if one is specified', async () => {
+    const original = await service.run('- say: hi');
+    await service.until(original, 'completed');
+    const bodyOf = async (...flags: string[]) =>
+      (await service.cli(['runs', 'rerun', original, '--dry-run', ...flags])).json<{ body: object }>().body;
+    expect(Object.keys(await bodyOf())).toEqual(['agent_id']);
+    const url = 'https://example.com/hook';
+    expect(await bodyOf('--webhook-url', url)).toMatchObject({ webhook_url: url });
   });
 
   it('continues with the same runs after an interruption, and starts none of them twice', async () => {

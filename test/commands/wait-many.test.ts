@@ -29,6 +29,30 @@ it('ends with --for waiting when every run has a request, and with exit code 6 i
   expect(result.stderr).toContain('1 run completed without a human request');
 });
 
+it('says which run cannot be watched, and waits for the others', async () => {
+  const missing = '00000000-0000-4000-8000-000000000002';
+  const run = await service.run('- say: fine');
+  const result = await service.cli(['runs', 'wait', run, missing, '--json']);
+  expect(result.code).toBe(3);
+  expect(result.json<{ data: object[] }>().data).toMatchObject([{ id: run, status: 'completed' }]);
+  expect(result.stderr).not.toContain('Stopped waiting');
+  const failed = await service.run('- fail: "no luck"');
+  await service.until(failed, 'failed');
+  const waiting = await service.waiting(pay);
+  expect(await service.cli(['runs', 'wait', waiting, failed, '--for', 'waiting'])).toMatchObject({ code: 10 });
+});
+
+it('counts at a terminal for how many runs it still waits', async () => {
+  const runs = [await service.waiting(pay), await service.waiting(pay)];
+  const terminal = service.terminal('runs', 'wait', ...runs);
+  await terminal.shows('Waiting for 2 runs of 2');
+  await service.cli(['runs', 'respond', runs[0] as string, '--approve']);
+  await terminal.shows('Waiting for 1 run of 2');
+  await service.cli(['runs', 'respond', runs[1] as string, '--approve']);
+  await terminal.shows('2 runs: 2 completed');
+  expect((await terminal.end).code).toBe(0);
+});
+
 it('says how to continue when Ctrl-C ends it', async () => {
   const runs = [await service.waiting(pay), await service.waiting(pay)];
   let interrupt: (() => void) | undefined;

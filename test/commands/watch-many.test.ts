@@ -64,6 +64,31 @@ describe.concurrent('runs watch RUN RUN', () => {
     expect(result.stdout.match(/paid/g)).toHaveLength(2);
   });
 
+  it('begins with the last messages of each run with --tail, and with those since a time', async () => {
+    const runs = [await service.run('- say: one\n- say: two'), await service.run('- say: three\n- say: four')];
+    for (const run of runs) await service.until(run, 'completed');
+    const messagesOf = async (...flags: string[]): Promise<string[]> => {
+      const result = await service.cli(['runs', 'watch', ...runs, '-o', 'ndjson', ...flags]);
+      expect(result.code, result.stderr).toBe(0);
+      return result
+        .lines<RunEvent>()
+        .flatMap(({ type, data }) => (type === 'message' ? [data.message.text_content ?? ''] : []))
+        .sort();
+    };
+    expect(await messagesOf('--tail', '1')).toEqual(['four', 'two']);
+    expect(await messagesOf('--since', '1h')).toEqual(['four', 'one', 'three', 'two']);
+    expect(await messagesOf('--since', '2100-01-01')).toEqual([]);
+    const resume = ['--resume', 'r1.x'];
+    for (const flags of [
+      ['--tail', '1'],
+      ['--since', '1h'],
+    ])
+      expect(await service.cli(['runs', 'watch', ...runs, '-o', 'ndjson', ...flags, ...resume])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('--tail and --since cannot be combined with --resume.'),
+      });
+  });
+
   it('continues with the other runs if one does not exist', async () => {
     const missing = '00000000-0000-4000-8000-000000000002';
     const run = await service.run('- say: fine');

@@ -153,7 +153,7 @@ class FollowedRuns {
   }
 
   async #observe({ run, body }: RunUpdate): Promise<void> {
-    if (body.type === 'human_request.resolved' || body.type === 'run.finished') this.#waiting.delete(run);
+    if (body.type === 'human_request.resolved') this.#waiting.delete(run);
     if (body.type === 'human_request.pending') await this.#answer(run, body.data.human_request);
   }
 
