@@ -1,4 +1,5 @@
 /** The part of the process that the program needs; tests pass their own. */
+import path from 'node:path';
 import type { InputStream, JobControl, OutputStream } from '../../terminal/streams.ts';
 
 export type HostEvent = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGCONT' | 'exit';
@@ -25,6 +26,16 @@ export interface Host {
   memoryUsage(): { rss: number; heapUsed: number };
   /** In microseconds. */
   cpuUsage(): { user: number; system: number };
+}
+
+/** The current directory. If it was removed, its former path, so that only commands fail that need something in it. */
+export function currentFolder(host: Host): string {
+  try {
+    return host.cwd();
+  } catch {
+    const { PWD } = host.env;
+    return PWD !== undefined && path.isAbsolute(PWD) ? PWD : path.parse(host.execPath).root;
+  }
 }
 
 /** How the host is stopped and continued. A process is stopped only on systems whose shells can continue it. */

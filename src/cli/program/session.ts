@@ -18,7 +18,7 @@ import type { Terminal } from '../../terminal/streams.ts';
 import type { Context } from '../kit/context.ts';
 import type { ChangeFlags, GlobalFlags } from '../kit/global-flags.ts';
 import type { Entries } from '../kit/tree.ts';
-import type { Host } from './host.ts';
+import { currentFolder, type Host } from './host.ts';
 
 export class Session {
   readonly context: Context;
@@ -52,7 +52,7 @@ export class Session {
       prompter: createPrompter(terminal, { clock: systemClock, drafts }),
       drafts,
       env: host.env,
-      cwd: host.cwd(),
+      cwd: currentFolder(host),
       paths,
       flags,
       clock: systemClock,
@@ -142,11 +142,11 @@ export class Session {
 const homeOf = ({ env, platform }: Host): string | undefined => homeFolder(env, platform);
 
 /** The folders of this user. */
-export const pathsOf = (host: Host): ConfigPaths => configPaths(host.env, homeOf(host), host.platform, host.cwd());
+export const pathsOf = (host: Host): ConfigPaths => configPaths(host.env, homeOf(host), host.platform, currentFolder(host));
 
 /** The `.aops.toml` that applies to the current directory. Almost no directory has one, so the code that reads it is loaded on demand. */
 export async function projectOf(host: Host): Promise<Project | undefined> {
-  const file = findProjectFile(host.cwd(), homeOf(host));
+  const file = findProjectFile(currentFolder(host), homeOf(host));
   if (file === undefined) return undefined;
   const { readProject } = await import('../../config/project.ts');
   return readProject(file, new ConfigStore(pathsOf(host).config));
