@@ -1,5 +1,6 @@
 /** `runs start --from`: what is started for the rows of a file, what is recorded, and how a later command continues. */
 import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { StartedRow } from '../../src/commands/runs/bulk/bulk-start.ts';
@@ -164,6 +165,7 @@ describe('runs start --from', () => {
     expect((await service.cli(argv.toSpliced(6, 2), { stdin: '{"t":"a"}\n' })).stderr).toContain('Specify it with --from-format');
     const first = await service.cli([...argv, '--json'], { stdin: '{"t":"a"}\n' });
     expect(first.json()).toMatchObject({ file: '-', started: 1, ledger: null });
+    expect(await readdir(path.join(service.folder, 'data/bulk'))).toEqual([]);
     // The same rows later are new work.
     expect((await service.cli([...argv, '--json'], { stdin: '{"t":"a"}\n' })).json()).toMatchObject({ started: 1, started_before: 0 });
     // With a ledger of its own, they are the same work.
@@ -171,6 +173,14 @@ describe('runs start --from', () => {
     expect((await service.cli(withLedger, { stdin: '{"t":"b"}\n' })).json()).toMatchObject({ started: 1, ledger: 'stdin.ledger' });
     expect((await service.cli(withLedger, { stdin: '{"t":"b"}\n' })).json()).toMatchObject({ started: 0, started_before: 1 });
     expect(await titlesOf(ownAgent)).toEqual(['a', 'a', 'b']);
+  });
+
+  it('leaves nothing behind with --dry-run', async () => {
+    const other = await startTestService();
+    const ownAgent = await other.agent('- say: hi');
+    const argv = ['runs', 'start', '--agent', ownAgent, '--from', '-', '--from-format', 'ndjson', '--message', '{{ t }}', '--dry-run'];
+    expect((await other.cli(argv, { stdin: '{"t":"a"}\n' })).json()).toMatchObject({ to_start: 1 });
+    expect(await readdir(path.join(other.folder, 'data')).catch(() => [])).toEqual([]);
   });
 
   it('shows the first requests and the number of all with --dry-run', async () => {

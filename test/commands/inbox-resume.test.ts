@@ -130,6 +130,9 @@ describe('aops inbox --watch --resume', () => {
     expect((await watch(1, '--resume', 'auto')).lines<InboxEvent>()).toMatchObject([
       { seq: 3, type: 'human_request.resolved', run_id: third },
     ]);
+    // A line that was cut off is ended before the first event.
+    const cutOff = await service.file('events.ndjson', `${JSON.stringify(events[0])}\n{"seq":`);
+    expect((await watch(2, '--resume', `@${cutOff}`)).stdout).toMatch(/^\n\{"v":1,"seq":2,/);
     const foreign = await service.cli(['inbox', '--watch', '-o', 'ndjson', '--type', 'approval', '--resume', events[0]?.resume as string]);
     expect(foreign.code).toBe(2);
     expect(foreign.stderr).toContain('The resume token belongs to the inbox, not to the inbox with these filters.');

@@ -182,6 +182,25 @@ describe('aops inbox', () => {
     ]);
   });
 
+  it('polls soon after news, and less often without any', async () => {
+    const request = { id: '1', run_id: 'r', title: 'Pay?', created_at: '2026-11-23T12:00:00Z' } as PendingRequest;
+    const reminded = { ...request, reminded_at: '2026-11-23T13:00:00Z' };
+    const lists = [[], [request], [request], [reminded], [], []];
+    const news: boolean[] = [];
+    const pace = { pause: async (hasNews: boolean) => void news.push(hasNews) };
+    const clock: Clock = { now: () => 0, sleep: async () => undefined };
+    const load = async () => {
+      const next = lists.shift();
+      if (next === undefined) throw new Error('enough');
+      return next;
+    };
+    const reading = async (): Promise<void> => {
+      for await (const _ of watchInbox(load, { clock, signal: new AbortController().signal, pace: pace as never }));
+    };
+    await expect(reading()).rejects.toThrow('enough');
+    expect(news).toEqual([false, true, false, true, true, false]);
+  });
+
   it('polls less often when little of the rate limit remains', async () => {
     const controller = new AbortController();
     const { signal } = controller;

@@ -57,6 +57,16 @@ async function readWithKills(runs: readonly string[], maxEvents: number, seed: n
   throw new Error('The runs do not end.');
 }
 
+it('ends a line that was cut off before the first event', async () => {
+  const runs = [await service.run('- say: one'), await service.run('- say: two')];
+  for (const run of runs) await service.until(run, 'completed');
+  const whole = await service.cli(watchArguments(runs));
+  const [first = '', second = ''] = whole.stdout.split('\n');
+  const file = await service.file('events.ndjson', `${first}\n${second.slice(0, 9)}`);
+  const rest = await service.cli([...watchArguments(runs), '--resume', `@${file}`]);
+  expect(rest.stdout).toMatch(/^\n\{"v":1,"seq":2,/);
+});
+
 const ownEvents = (events: readonly RunEvent[], run: string, types?: readonly string[]) =>
   events.filter((event) => event.run_id === run && (types?.includes(event.type) ?? true)).map(lasting);
 

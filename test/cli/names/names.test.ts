@@ -1,7 +1,7 @@
 /** Names of revisions, labels, and other things: which requests they take, and when they are refused. */
 import { describe, expect, it } from 'vitest';
 import type { Context } from '../../../src/cli/kit/context.ts';
-import { findLabel, labelRecord, labelText, queueLabels, readLabel } from '../../../src/cli/names/label.ts';
+import { findLabel, labelForm, labelRecord, labelText, queueLabels, readLabel } from '../../../src/cli/names/label.ts';
 import { agentId, findByName, queueId } from '../../../src/cli/names/resolve.ts';
 import { resolveRuns } from '../../../src/cli/names/resolve-run.ts';
 import { findRevision, revisionArgument, revisionId } from '../../../src/cli/names/revision.ts';
@@ -167,6 +167,14 @@ describe('a label', () => {
     expect(labelRecord(labelOfCase as never).Cases).toBeUndefined();
   });
 
+  it.each(['urgent', 'vendor=acme', '=acme', 'a=b=c'])('can be written as %s', (text) => {
+    expect(labelForm(text, 'LABEL')).toBe(text);
+  });
+
+  it.each(['', 'vendor=', '='])('needs a value, which "%s" does not have', (text) => {
+    expect(() => labelForm(text, 'LABEL')).toThrow(`LABEL must be a label such as vendor=acme or urgent, not "${text}".`);
+  });
+
   it('can be on a further page if a page is full', async () => {
     const many = Array.from({ length: 2_000 }, (_, index) => ({ id: uuid(index), key: '', value: `v${index}` }));
     const paged = contextWith({ listQueueLabels: ({ query }) => ({ labels: many.slice(query.offset, query.offset + query.limit) }) });
@@ -212,6 +220,16 @@ describe('agents and queues', () => {
     expect(await findByName('null', source, ({ name }) => name)).toEqual(items[1]);
     expect(await failureOf(findByName('nul', source, ({ name }) => name))).toMatchObject({ hint: 'Did you mean null?' });
   });
+});
+
+it('a run is not looked for in another way if the service refuses to list runs', async () => {
+  const { context, calls } = contextWith({
+    listRuns: () => {
+      throw answerError(403);
+    },
+  });
+  expect(await failureOf(resolveRuns(context, ['17']))).toMatchObject({ status: 403 });
+  expect(calls).toEqual(['listRuns t1']);
 });
 
 it('runs that are named twice appear once, with what their first name has found', async () => {
