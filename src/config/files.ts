@@ -6,10 +6,10 @@
 import { chmodSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import path from 'node:path';
-import { AopsError, exitCodes } from '../base/errors.ts';
+import { AopsError, type AopsErrorOptions, exitCodes } from '../base/errors.ts';
 import { takeLock, type Unlock } from '../base/lock-file.ts';
 import { makeFolders } from '../base/make-folders.ts';
-import { isAbsent } from '../base/read-failure.ts';
+import { isAbsent, readFailure } from '../base/read-failure.ts';
 import { isObject, type JsonObject } from '../base/values.ts';
 import { homeFolder } from './paths.ts';
 
@@ -17,13 +17,9 @@ const fileMode = 0o600;
 const folderMode = 0o700;
 
 /** The error for a file that cannot be understood. */
-export function configInvalid(file: string, reason: string, cause?: unknown): AopsError {
-  return new AopsError(`${file} ${reason}.`, {
-    code: 'config_invalid',
-    exit: exitCodes.usage,
-    hint: 'Correct the file, or move it elsewhere and sign in again with `aops auth login`.',
-    ...(cause === undefined ? {} : { cause }),
-  });
+export function configInvalid(file: string, reason: string, options: Pick<AopsErrorOptions, 'hint' | 'cause'> = {}): AopsError {
+  const hint = 'Correct the file, or move it elsewhere and sign in again with `aops auth login`.';
+  return new AopsError(`${file} ${reason}.`, { code: 'config_invalid', exit: exitCodes.usage, hint, ...options });
 }
 
 /**
@@ -36,9 +32,9 @@ export function readJsonFile(file: string, warn: (message: string) => void): Jso
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
     if (isAbsent(error)) return undefined;
-    throw configInvalid(file, `cannot be read (${code ?? 'unknown error'})`, error);
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw configInvalid(file, `cannot be read (${code})`, { hint: readFailure(error, file).hint, cause: error });
   }
   tighten(file, warn);
   let value: unknown;

@@ -141,6 +141,18 @@ describe('files', () => {
     expect(mode(sharedFolder)).toBe(0o755);
   });
 
+  test('a file that cannot be read is not blamed on its content', () => {
+    const store = new ConfigStore(tempFolder());
+    mkdirSync(store.configFile);
+    expect(() => store.settings()).toThrow(
+      expect.objectContaining({
+        code: 'config_invalid',
+        message: `${store.configFile} cannot be read (EISDIR).`,
+        hint: 'Check its owner and permissions, and those of its folder.',
+      }),
+    );
+  });
+
   test.each([
     ['not JSON', '{"profiles": {"secret_value'],
     ['not an object', '[]'],
