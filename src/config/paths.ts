@@ -23,9 +23,11 @@ export interface ConfigPaths {
  * @param recorded what the system knows
  */
 export function homeFolder(env: Environment, platform: string, recorded = () => userInfo().homedir): string | undefined {
-  if (env.HOME !== undefined && rules(platform).isAbsolute(env.HOME)) return env.HOME;
+  const { isAbsolute } = rules(platform);
+  if (env.HOME !== undefined && isAbsolute(env.HOME)) return env.HOME;
   try {
-    return recorded();
+    const home = recorded();
+    return isAbsolute(home) ? home : undefined;
   } catch {
     return undefined;
   }

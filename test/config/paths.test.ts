@@ -49,6 +49,7 @@ test('a user that the system does not know has no home directory', () => {
     throw new Error('ENOENT');
   };
   expect(homeFolder({}, 'linux', unknown)).toBeUndefined();
+  expect(homeFolder({}, 'linux', () => '')).toBeUndefined();
 });
 
 test('without a home directory, all folders must be specified', () => {

@@ -1,3 +1,4 @@
+/** The check of `aops doctor` whether commands of runs can be confined on this machine: by trying it. */
 import { removeTree } from '../../base/remove-tree.ts';
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts';
 import { execInWords, runningService } from '../../cli/connect/local-state.ts';
