@@ -160,7 +160,7 @@ describe('cases wait', () => {
     const argv = ['cases', 'wait', '--queue', name, '--all-matching', '--timeout', '60s'];
     const result = await service.cli(argv);
     expect(result).toMatchObject({ code: 12, stdout: '1 case that needs input\n' });
-    expect(result.stderr).toContain('hint: Respond with `aops inbox`');
+    expect(result.stderr).toContain('error: 1 case needs human input.\nhint: Respond with `aops inbox`');
     const run = (await service.cli(['cases', 'runs', ids[0] as string, '-o', 'id'])).stdout.trim();
     const pendingResult = service.cli([...argv, '--on-request', 'wait']);
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);

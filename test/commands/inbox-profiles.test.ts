@@ -10,6 +10,7 @@ import type { Access } from '../../src/commands/inbox/all-profiles.ts';
 import { AllProfiles } from '../../src/commands/inbox/all-profiles.ts';
 import type { InboxEvent } from '../../src/commands/inbox/events.ts';
 import { InboxSession } from '../../src/commands/inbox/inbox-session.ts';
+import { answerWith, ForeignService } from '../support/foreign-service.ts';
 import { prompting } from '../support/open-prompts.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv, startTestService, type TestService } from '../support/service.ts';
@@ -70,6 +71,19 @@ describe('inbox --all-profiles', () => {
     expect(listed).toMatchObject({ code: 4, stdout: 'Pay?\nShip?\n' });
     expect(listed.stderr).toContain('Profile "old": You are not signed in.\n');
     expect(listed.stderr).toContain('error: 1 of 4 profiles could not be read.\n');
+  });
+
+  it('reports the error of a profile in one line, whatever its service sends', async () => {
+    const { url: foreign } = await ForeignService.start({}, () => answerWith(403, { error: 'no', message: 'No\nentry\u001b[31m' }));
+    const env = await machine({ signedOut: false });
+    const file = path.join(env.AOPS_CONFIG_DIR as string, 'config.json');
+    const config = JSON.parse(await readFile(file, 'utf8')) as { profiles: object };
+    await writeFile(file, JSON.stringify({ ...config, profiles: { ...config.profiles, zero: { base_url: foreign, team_id: 't' } } }));
+    const credentialsFile = path.join(env.AOPS_CONFIG_DIR as string, 'credentials.json');
+    const credentials = JSON.parse(await readFile(credentialsFile, 'utf8')) as object;
+    await writeFile(credentialsFile, JSON.stringify({ ...credentials, zero: { type: 'token', token: 't0ken', origin: foreign } }));
+    const { stderr } = await inbox(env, '--template', '{{ title }}');
+    expect(stderr).toMatch(/^Profile "zero": No\\nentry\^\[\[31m$/m);
   });
 
   it('applies the filters in each profile', async () => {

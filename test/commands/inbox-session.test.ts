@@ -1,5 +1,6 @@
 /** A person who answers requests in the inbox, one after the other. test/e2e/inbox.test.ts does the same on a pseudo-terminal. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { CliTerminal } from '../support/cli-terminal.ts';
 import { keys } from '../support/screen.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -24,7 +25,9 @@ describe('a list of requests', () => {
     await inbox.asks('1 request is waiting for an answer');
     inbox.type(keys.down, keys.enter);
     await inbox.shows('Answered 1; 1 still pending.');
-    expect((await inbox.end).code).toBe(0);
+    const { code, stderr } = await inbox.end;
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('no longer pending');
   });
 
   it('says when nothing is left, and whether anything was answered here', async () => {
@@ -104,6 +107,14 @@ describe('--watch', () => {
     inbox.interrupt();
     await inbox.shows('Answered 1; nothing else is pending.');
     expect((await inbox.end).code).toBe(130);
+  });
+
+  it('prints events for a program that reads them, without asking', async () => {
+    await waitingFor('Pay A?');
+    const inbox = new CliTerminal(['inbox', '--watch'], { cwd: service.folder, env: service.env, tty: 'stderr' });
+    expect(await inbox.prints('\n')).toMatch(/^\?\t.*\tPay A\?\t/);
+    inbox.interrupt();
+    expect((await inbox.end).stderr).not.toContain('Pay A?');
   });
 
   it('prints events for a program that continues, also on a terminal', async () => {

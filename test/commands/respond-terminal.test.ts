@@ -27,6 +27,18 @@ describe('one run', () => {
     expect((await service.until(run, 'completed')).run.status).toBe('completed');
   });
 
+  it('can be picked from those that wait', async () => {
+    const ended = await service.run('- say: done', 'ended');
+    await service.until(ended, 'completed');
+    const run = await service.waiting(approval);
+    const terminal = service.terminal('runs', 'respond');
+    await terminal.asks('Which waiting run?');
+    terminal.type(keys.ctrlC);
+    const { stderr } = await terminal.end;
+    expect(stderr).toContain(`#${(await service.get(run)).run.run_number} `);
+    expect(stderr).not.toContain(`#${(await service.get(ended)).run.run_number} `);
+  });
+
   it.each([
     ['--approve', 'approved'],
     ['--deny', 'denied'],
@@ -112,7 +124,7 @@ describe('several runs', () => {
     expect(result.stderr).not.toContain('request');
     const rows = result.json<{ data: object[] }>().data;
     expect(rows).toMatchObject([
-      { run_id: ended, id: null, title: '', response: null },
+      { run_id: ended, id: null, title: '', description: null, response: null },
       { run_id: run, response: 'approved' },
     ]);
   });

@@ -57,6 +57,18 @@ async function readWithKills(runs: readonly string[], maxEvents: number, seed: n
   throw new Error('The runs do not end.');
 }
 
+it('rejects a token of other runs', async () => {
+  const runs = [await service.run('- say: one'), await service.run('- say: two'), await service.run('- say: three')];
+  for (const run of runs) await service.until(run, 'completed');
+  const [first = '', second = '', third = ''] = runs;
+  const token = eventsOf((await service.cli(watchArguments([first, second]))).stdout).at(-1)?.resume as string;
+  const result = await service.cli([...watchArguments([first, third]), '--resume', token, '--json']);
+  expect(result).toMatchObject({ code: 2, stdout: '' });
+  expect(result.stderr).toContain(`contains run ${second}, which is not one of these runs`);
+  // The order of the runs does not matter.
+  expect(await service.cli([...watchArguments([second, first]), '--resume', token])).toMatchObject({ code: 0 });
+});
+
 it('ends a line that was cut off before the first event', async () => {
   const runs = [await service.run('- say: one'), await service.run('- say: two')];
   for (const run of runs) await service.until(run, 'completed');

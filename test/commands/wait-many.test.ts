@@ -1,5 +1,6 @@
 /** Waiting for several runs. */
 import { beforeAll, expect, it } from 'vitest';
+import { endsError, type RunEnd } from '../../src/commands/runs/many/outcome.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 const pay = '- approve: { id: pay, title: "Pay 3 invoices?" }\n- say: paid';
@@ -27,6 +28,14 @@ it('ends with --for waiting when every run has a request, and with exit code 6 i
   const result = await service.cli(['runs', 'wait', ...waiting, await service.run('- say: one'), '--for', 'waiting']);
   expect(result.code).toBe(6);
   expect(result.stderr).toContain('1 run completed without a human request');
+});
+
+it.each([
+  [5, '#1, #2, #3, #4, #5.'],
+  [6, '#1, #2, #3, #4, #5 and 1 more.'],
+])('names at most five of %d runs that failed', (count, names) => {
+  const ends = Array.from({ length: count }, (_, index) => ({ label: `#${index + 1}`, status: 'failed' }) as RunEnd);
+  expect(endsError(ends)).toMatchObject({ exit: 10, message: `${count} runs failed: ${names}` });
 });
 
 it('says which run cannot be watched, and waits for the others', async () => {

@@ -89,6 +89,14 @@ describe.concurrent('runs watch RUN RUN', () => {
       });
   });
 
+  it('has executed the command for every event when it ends', async () => {
+    const runs = [await service.run('- say: one'), await service.run('- say: two')];
+    const result = await service.cli(['runs', 'watch', ...runs, '--exec', 'sleep 0.05; echo $AOPS_EVENT >> executed.txt']);
+    expect(result.code).toBe(0);
+    const executed = (await service.read('executed.txt')).trimEnd().split('\n');
+    expect(executed.filter((event) => event === 'run.finished')).toHaveLength(2);
+  });
+
   it('continues with the other runs if one does not exist', async () => {
     const missing = '00000000-0000-4000-8000-000000000002';
     const run = await service.run('- say: fine');
@@ -105,6 +113,11 @@ describe.concurrent('runs watch RUN RUN', () => {
       expect(await service.cli(['runs', 'watch', run, filter, 'waiting'])).toMatchObject({
         code: 2,
         stderr: expect.stringContaining('Runs and filters cannot be combined.'),
+      });
+    for (const filter of ['--agent', '--queue'])
+      expect(await service.cli(['runs', 'watch', filter, 'nobody', '--no-new'])).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining('"nobody"'),
       });
     expect(await service.cli(['runs', 'watch', '--all', '--status', 'waiting'])).toMatchObject({ code: 2, stdout: '' });
     expect(await service.cli(['runs', 'watch'])).toMatchObject({ code: 2, stdout: '' });

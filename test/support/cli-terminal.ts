@@ -15,12 +15,12 @@ export class CliTerminal {
   /** Ctrl-C while no prompt reads the keys. */
   interrupt: () => void = () => undefined;
 
-  constructor(argv: readonly string[], options: Pick<CliOptions, 'env' | 'cwd'>) {
+  constructor(argv: readonly string[], options: Pick<CliOptions, 'env' | 'cwd' | 'tty'>) {
     this.end = runCli(argv, {
+      tty: true,
       ...options,
       env: { LANG: 'C.UTF-8', NO_COLOR: '1', ...options.env },
       stdin: this.#keyboard,
-      tty: true,
       columns: 100,
       onStart: (interrupt) => {
         this.interrupt = interrupt;

@@ -12,8 +12,8 @@ export interface CliOptions {
   /** Standard input; by default an empty pipe. */
   stdin?: string | Uint8Array | Host['stdin'];
   cwd?: string;
-  /** Whether stdout and stderr appear to be terminals. */
-  tty?: boolean;
+  /** Whether stdout and stderr appear to be terminals, or only stderr. */
+  tty?: boolean | 'stderr';
   columns?: number;
   /** Whether the reader of stdout appears to have closed it before the first write. */
   brokenPipe?: boolean;
@@ -73,7 +73,7 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
   const stderr: Sink = new Sink(onWrite);
   stdout.isBroken = options.brokenPipe === true;
   if (options.tty) {
-    for (const stream of [stdout, stderr]) {
+    for (const stream of options.tty === 'stderr' ? [stderr] : [stdout, stderr]) {
       stream.isTTY = true;
       stream.columns = options.columns ?? 80;
     }
