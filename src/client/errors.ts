@@ -30,6 +30,7 @@ const hintOfStatus: Record<number, string> = {
 };
 
 const hintOfCode: Record<string, string> = {
+  body_too_large: 'Shorten the input. A run can read a long text from a file: `aops runs start --upload FILE`.',
   route_not_found: 'This service does not offer the operation: it may belong to another version, or only to the local service.',
   insufficient_scope:
     'Use a credential with that scope: another profile with --profile, or a new credential from the owner of the service.',

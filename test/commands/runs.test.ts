@@ -43,6 +43,27 @@ describe('runs start', () => {
     expect(await service.texts(startResult.stdout.trim())).toContain('Hello pipe');
   });
 
+  it('rejects an empty message, which usually comes from a variable that is not set', async () => {
+    const count = await service.countRuns();
+    await service.file('rows.csv', 'a\n1\n');
+    for (const flags of [
+      ['--message', ''],
+      ['--message', '-'],
+      ['--message', '', '--from', 'rows.csv'],
+    ])
+      expect(await service.cli(['runs', 'start', '--agent', 'greeter', ...flags])).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining('--message is empty.'),
+      });
+    expect(await service.countRuns()).toBe(count);
+  });
+
+  it('says what to do with a message that is too long', async () => {
+    const result = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', '-'], { stdin: 'x'.repeat(1_100_000) });
+    expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('hint: Shorten the input.') });
+  });
+
   it('uploads files and folders for the run', async () => {
     await service.file('up/data/a.txt', 'a');
     await service.file('up/data/deep/b.txt', 'bb');

@@ -153,7 +153,7 @@ async function startMany(context: Context, input: StartInput & FromFileInput) {
 async function start(context: Context, input: StartInput): Promise<Run> {
   const client = await context.client();
   const files = await collectFiles(context, input.upload);
-  const message = input.message === undefined ? undefined : await readContent(context, input.message);
+  const message = input.message === undefined ? undefined : await readContent(context, input.message, length(1), '--message');
   const repository = input.repo === undefined ? undefined : await repositorySource(context, input.repo, client.baseUrl);
   // A service that does not know the field would ignore it.
   if (repository !== undefined && !(await contractNames(client, 'RunRepository'))) throw repositoriesNotOffered();

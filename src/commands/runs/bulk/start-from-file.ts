@@ -9,6 +9,7 @@ import { lockWork } from '../../../cli/bulk/lock.ts';
 import { type FailedRow, type RowFormat, type Rows, readRows, writeRows } from '../../../cli/bulk/rows.ts';
 import { contractNames } from '../../../cli/connect/service-contract.ts';
 import { readBytes, readContent } from '../../../cli/input/body.ts';
+import { length } from '../../../cli/kit/checks.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { RowList } from '../../../cli/kit/list.ts';
 import { ResultError } from '../../../cli/kit/result-error.ts';
@@ -66,7 +67,7 @@ async function openWork(context: Context, input: FromFileInput): Promise<Work> {
   const bytes = await readBytes(context, input.from);
   const name = input.from === '-' ? 'standard input' : input.from;
   const rows = readRows(bytes, name, input.fromFormat);
-  const message = input.message === undefined ? undefined : await readContent(context, input.message);
+  const message = input.message === undefined ? undefined : await readContent(context, input.message, length(1), '--message');
   const { planned, failedRows } = planRows(rows, { agent: input.agent, message, upload: input.upload }, name);
   const client = await context.client();
   const starts = await startsOf(context, input, planned, client.baseUrl);
