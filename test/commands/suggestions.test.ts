@@ -180,6 +180,21 @@ describe('an unknown flag', () => {
   });
 });
 
+describe('too many arguments', () => {
+  it.each([
+    [['inbox', 'list'], '`aops inbox` takes none.'],
+    [['runs', 'start', '--message', 'hello', 'world'], '`aops runs start` takes none.'],
+    [['runs', 'get', '1', '2'], '`aops runs get` takes 1, not 2.'],
+    [['runs', 'send', '1', 'a', 'b'], '`aops runs send` takes 2, not 3.'],
+  ])('are counted: %j', async (argv, reason) => {
+    expect(await runCli(argv)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(`error: Too many arguments: ${reason}\nhint: Put quotes around a text that contains spaces.`),
+    });
+  });
+});
+
 describe('the word help inside a group', () => {
   it('shows the help of the command', async () => {
     const list = await runCli(['runs', 'list', '--help'], { env });

@@ -26,17 +26,26 @@ export function usageError(
   { path, args, command }: { path: readonly string[]; args: readonly string[]; command?: AnyCommand | undefined },
 ): UsageError | undefined {
   if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help' || error.code === 'commander.version') return undefined;
-  const message = error.message.replace(/^error: /, '');
-  const sentence = message.charAt(0).toUpperCase() + message.slice(1) + (message.endsWith('.') ? '' : '.');
   const line = ['aops', ...path].join(' ');
+  const message = error.message.replace(/^error: /, '');
+  const excess = error.code === excessArguments ? tooManyArguments(message, line) : undefined;
+  const sentence = excess ?? message.charAt(0).toUpperCase() + message.slice(1) + (message.endsWith('.') ? '' : '.');
   const flag = error.code === unknownOption ? /'([^'=]+)/.exec(message)?.[1] : undefined;
   const specialError = command && (fieldsBehindJson(error.code, args) ?? (flag && withoutFlag(flag, line, command)));
   if (specialError) return new UsageError(sentence, specialError);
-  const hint = flag && suggestedFlag(flag, path.join(' '), command);
+  const hint = excess ? 'Put quotes around a text that contains spaces.' : flag && suggestedFlag(flag, path.join(' '), command);
   return new UsageError(sentence, `${hint ? `${hint} ` : ''}See \`${line} --help\`.`);
 }
 
 const unknownOption = 'commander.unknownOption';
+const excessArguments = 'commander.excessArguments';
+
+/** commander names the last word of the command, and counts "0 arguments". */
+function tooManyArguments(message: string, line: string): string | undefined {
+  const [, expected, got] = /Expected (\d+) arguments? but got (\d+)/.exec(message) ?? [];
+  if (expected === undefined) return undefined;
+  return `Too many arguments: \`${line}\` takes ${expected === '0' ? 'none' : `${expected}, not ${got}`}.`;
+}
 
 /** For `--json id,title`, as in gh: fields have a flag of their own here. */
 function fieldsBehindJson(code: string, args: readonly string[]): string | undefined {
@@ -44,7 +53,7 @@ function fieldsBehindJson(code: string, args: readonly string[]): string | undef
   if (jsonIndex < 0) return undefined;
   const hasJoinedValue = args[jsonIndex]?.startsWith('--json=') === true;
   const value = hasJoinedValue ? args[jsonIndex]?.slice('--json='.length) : args[jsonIndex + 1];
-  if (code !== (hasJoinedValue ? unknownOption : 'commander.excessArguments') || !value || value.startsWith('-')) return undefined;
+  if (code !== (hasJoinedValue ? unknownOption : excessArguments) || !value || value.startsWith('-')) return undefined;
   return `--json does not take a value. Choose fields with \`--json --fields ${value}\`.`;
 }
 
