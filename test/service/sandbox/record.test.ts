@@ -157,7 +157,53 @@ describe('the files that are stored', () => {
     // The same content at another time is recorded, but not stored.
     await utimes(inFolder(there, 'workspace/a/b'), 1, 1);
     const touched = await there.capture(known, put);
-    expect([pathsOf(touched.entries.map(({ entry }) => entry)), touched.keys]).toEqual([['workspace/a/b'], []]);
+    expect(touched.entries.map(({ entry }) => entry)).toMatchObject([{ path: 'workspace/a/b', modifiedAt: 1_000 }]);
+    expect(touched.keys).toEqual([]);
+  });
+
+  it('are recorded again if only their permissions, or those of a folder, change', async () => {
+    await here.write('a/b', Buffer.from('b'));
+    await here.write('empty', Buffer.from(''));
+    await here.write('large', Buffer.alloc(300_000, 'x'));
+    const known = await restore(await captured());
+    for (const name of ['a', 'a/b', 'large']) await chmod(inFolder(there, `workspace/${name}`), 0o755);
+    const { entries, keys } = await there.capture(known, put);
+    expect(entries.map(({ entry }) => [entry.path, 'mode' in entry && entry.mode])).toEqual([
+      ['workspace/a', 0o755],
+      ['workspace/a/b', 0o755],
+      ['workspace/large', 0o755],
+    ]);
+    expect(keys).toEqual([]);
+  });
+
+  it('are stored in packs of limited size, and an empty one in none', async () => {
+    const content = Buffer.alloc(100 * 1_024, 'x');
+    await here.write('0', Buffer.from(''));
+    for (let index = 1; index <= 60; index++) await here.write(String(index), Buffer.concat([content, Buffer.from(`${index}`)]));
+    const { entries, keys } = await capture();
+    expect(keys).toEqual(['key-1', 'key-2']);
+    for (const bytes of stored.values()) expect(bytes.length).toBeLessThan(4.2 * 1_024 * 1_024);
+    expect(entries.find(({ entry }) => entry.path === 'workspace/0')?.entry).toMatchObject({ size: 0, stored: null });
+  });
+
+  it('are fetched in parts if few of a pack are needed', async () => {
+    const size = 100 * 1_024;
+    for (let index = 10; index < 30; index++) await here.write(String(index), Buffer.alloc(size, String(index)));
+    const record = await captured();
+    const ranges: [start: number, end: number][] = [];
+    const needed = record.filter(({ type, path }) => type !== 'file' || ['10', '11', '29'].some((name) => path.endsWith(`/${name}`)));
+    await there.restore(needed, {
+      open: async (key, range) => {
+        ranges.push([range.start, range.end]);
+        return open(key, range);
+      },
+      signal,
+      known: nothing,
+    });
+    expect(ranges).toEqual([
+      [0, 2 * size - 1],
+      [19 * size, 20 * size - 1],
+    ]);
   });
 
   it('are inside of the sandbox, and have names that everybody can read', async () => {

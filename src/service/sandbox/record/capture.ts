@@ -59,13 +59,11 @@ async function captureFiles(home: string, files: readonly FoundFile[], known: Kn
 
 type Found = Pick<RecordedFile, 'mode' | 'modifiedAt'> & Pick<KnownEntry, 'stamp'> & { name: string };
 
+/** @param content may be an earlier entry, of which nothing else is used */
 const fileEntry = (
   { name, mode, modifiedAt }: Found,
-  content: Pick<RecordedFile, 'size' | 'sha256' | 'isText' | 'stored'>,
-): RecordedFile => ({
-  ...{ type: 'file', path: name, mode, modifiedAt },
-  ...content,
-});
+  { size, sha256, isText, stored }: Pick<RecordedFile, 'size' | 'sha256' | 'isText' | 'stored'>,
+): RecordedFile => ({ type: 'file', path: name, mode, modifiedAt, size, sha256, isText, stored });
 
 /** Records a small file. */
 async function captureSmall(
