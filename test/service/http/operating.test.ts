@@ -199,6 +199,7 @@ describe('TLS', () => {
       /does not belong to the TLS certificate/,
     );
     expect(() => service.setTls({ cert: 'none', key: 'none' })).toThrow(/--tls-cert does not contain a PEM certificate/);
+    expect(() => service.setTls({ ...certificate('server'), key: 'none' })).toThrow(/--tls-key does not contain a PEM private key/);
     expect(await fingerprintOn(service.port)).toBe(second);
     service.setTls(certificate('server'));
     expect((await secure(service.port, '/healthz')).status).toBe(200);

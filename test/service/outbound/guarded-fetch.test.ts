@@ -71,6 +71,16 @@ it.each([300, 301, 307, 399])('follows no redirect with the status %i', async (s
   expect(requests).toBe(1);
 });
 
+it('does not wait for the end of a redirect, and ends the connection', async () => {
+  let closed: Promise<unknown> | undefined;
+  const fetch = fetchFrom((_, response) => {
+    closed = once(response, 'close');
+    response.writeHead(302, { location: '/elsewhere' }).write('without an end');
+  });
+  expect(await failureOf(fetch(url))).toMatchObject({ name: 'OutboundError' });
+  await closed;
+});
+
 it.each([204, 205, 304])('returns no body for the status %i', async (status) => {
   const fetch = fetchFrom((_, response) => response.writeHead(status).end());
   const response = await fetch(url);
