@@ -1,4 +1,5 @@
 /** The record of a sandbox: what is found and stored, and what another machine creates from it. */
+import { execFileSync } from 'node:child_process';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -107,6 +108,22 @@ describe('a sandbox on another machine', () => {
     expect(await readdir(inFolder(there, 'staging'))).toEqual([]);
   });
 
+  it('keeps links that lead to the same place, and replaces pipes by folders', async () => {
+    for (const [name, target] of [
+      ['same', 'a'],
+      ['moved', 'b'],
+    ] as const)
+      await symlink(target, inFolder(here, `workspace/${name}`));
+    await here.write('folder/inner', Buffer.from('x'));
+    for (const name of ['same', 'moved']) await symlink('a', inFolder(there, `workspace/${name}`));
+    execFileSync('mkfifo', [inFolder(there, 'workspace/folder')]);
+    const before = await lstat(inFolder(there, 'workspace/same'));
+    await restore(await captured());
+    expect((await lstat(inFolder(there, 'workspace/same'))).ino).toBe(before.ino);
+    expect(await readlink(inFolder(there, 'workspace/moved'))).toBe('b');
+    expect(await readFile(inFolder(there, 'workspace/folder/inner'), 'utf8')).toBe('x');
+  });
+
   it('keeps the caches of its agent, and is not created from them', async () => {
     for (const sandbox of [here, there]) {
       await mkdir(inFolder(sandbox, 'home/.cache/x'), { recursive: true });
@@ -174,6 +191,15 @@ describe('the files that are stored', () => {
       ['workspace/large', 0o755],
     ]);
     expect(keys).toEqual([]);
+  });
+
+  it('include links whose target has changed, and no others', async () => {
+    for (const name of ['same', 'moved']) await symlink('a', inFolder(here, `workspace/${name}`));
+    const known = new Map((await capture()).entries.map((item) => [item.entry.path, item]));
+    await rm(inFolder(here, 'workspace/moved'));
+    await symlink('b', inFolder(here, 'workspace/moved'));
+    const links = (await capture(known)).entries.filter(({ entry }) => entry.type === 'link');
+    expect(links.map(({ entry }) => entry)).toMatchObject([{ path: 'workspace/moved', target: 'b' }]);
   });
 
   it('are stored in packs of limited size, and an empty one in none', async () => {
