@@ -107,7 +107,7 @@ describe('the syntax of other tools', () => {
   it('does not mistake an extra argument for a field', async () => {
     const refusal = await service.cli(['inbox', 'nope']);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
-    expect(refusal.stderr).toContain('hint: See `aops inbox --help`.');
+    expect(refusal.stderr).toContain('hint: Put quotes around a text that contains spaces. See `aops inbox --help`.');
   });
 });
 

@@ -92,10 +92,10 @@ describeNeeding(needsPostgres, 'while another node', () => {
     };
     const jobIs = async (status: JobRow['status']) =>
       (await store.selectFrom('jobs').select('status').where('kind', '=', 'remind').executeTakeFirst())?.status === status;
-    // Noted, because the one who sees it first ends it for the other.
+    // Noted, because the one who sees it first ends it for the other, which must not forget it again.
     let hasWaited = false;
     const isWaiting = async () => {
-      hasWaited ||= (await jobIs('running')) && (await isLockWaitedFor(store));
+      if ((await jobIs('running')) && (await isLockWaitedFor(store))) hasWaited = true;
       return hasWaited;
     };
     await during(store, answer, async () => within(120_000, clock, isWaiting), isWaiting);
