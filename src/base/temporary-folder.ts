@@ -3,6 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AopsError } from './errors.ts';
+import { isAbsent } from './read-failure.ts';
 import { writeFailure } from './write-failure.ts';
 
 /**
@@ -16,7 +17,8 @@ export async function makeTemporaryFolder(prefix: string, parent = tmpdir()): Pr
     const failure = writeFailure(error, parent);
     if (!(failure instanceof AopsError)) throw failure;
     const { code, exit } = failure;
+    const reason = isAbsent(error) ? `${parent} does not exist.` : failure.message;
     const hint = 'Set TMPDIR to a folder in which you can create files.';
-    throw new AopsError(`No temporary files can be created: ${failure.message}`, { code, exit, hint, cause: error });
+    throw new AopsError(`No temporary files can be created. ${reason}`, { code, exit, hint, cause: error });
   }
 }

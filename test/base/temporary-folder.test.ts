@@ -24,7 +24,7 @@ test('without a usable place for temporary files, the error says how to choose a
   const missing = path.join(parent, 'missing');
   await expect(makeTemporaryFolder('aops-test-', missing)).rejects.toMatchObject({
     code: 'not_writable',
-    message: `No temporary files can be created: The folder of ${missing} no longer exists.`,
+    message: `No temporary files can be created. ${missing} does not exist.`,
     hint: 'Set TMPDIR to a folder in which you can create files.',
   });
 });
