@@ -39,6 +39,15 @@ describe('one run', () => {
     expect(stderr).not.toContain(`#${(await service.get(ended)).run.run_number} `);
   });
 
+  it('can be picked from those that have not ended, to stop it', async () => {
+    const ended = await service.run('- say: done');
+    await service.until(ended, 'completed');
+    const terminal = service.terminal('runs', 'stop');
+    await terminal.asks('Which active run?');
+    terminal.type(keys.ctrlC);
+    expect((await terminal.end).stderr).not.toContain(`#${(await service.get(ended)).run.run_number} `);
+  });
+
   it.each([
     ['--approve', 'approved'],
     ['--deny', 'denied'],
