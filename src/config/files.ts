@@ -78,11 +78,14 @@ async function loadConf(substitute: string): Promise<typeof import('conf')> {
   // conf reads the environment of the process itself.
   const { env } = process;
   if (homeFolder(env, platform()) !== undefined) return import('conf');
+  const { HOME } = env;
   env.HOME = substitute;
   try {
     return await import('conf');
   } finally {
-    delete env.HOME;
+    // Programs that are started later get what the user has set.
+    if (HOME === undefined) delete env.HOME;
+    else env.HOME = HOME;
   }
 }
 

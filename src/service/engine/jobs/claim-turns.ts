@@ -29,7 +29,7 @@ export interface ClaimTurn {
 export interface Claims {
   jobs: ClaimedJob[];
   /**
-   * For each kind that has nothing more to claim: when its next job is due, in milliseconds since 1970, or undefined if there is none.
+   * For each kind that has nothing more to claim: when its next job is due, in milliseconds since 1970, or undefined if it has no other job.
    * Known when the transaction ends.
    */
   dueTimes: Promise<number | undefined>[];
