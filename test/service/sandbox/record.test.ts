@@ -8,6 +8,7 @@ import type { KnownEntry, RecordedEntry } from '../../../src/service/sandbox/rec
 import { StoredFileMissingError } from '../../../src/service/sandbox/record/fetch.ts';
 import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
 import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
+import { asOrdinaryUser } from '../../support/ordinary-user.ts';
 import { sumOf } from '../../support/tar.ts';
 
 let root: string;
@@ -50,6 +51,7 @@ async function open(key: string, { start, end }: { start: number; end: number })
 
 const nothing: ReadonlyMap<string, KnownEntry> = new Map();
 const capture = (known = nothing) => here.capture(known, put);
+const knownFrom = ({ entries }: { entries: KnownEntry[] }) => new Map(entries.map((item) => [item.entry.path, item]));
 const captured = async (): Promise<RecordedEntry[]> => (await capture()).entries.map(({ entry }) => entry);
 const restore = (record: RecordedEntry[], known = nothing) => there.restore(record, { open, signal, known });
 const inFolder = (sandbox: Sandbox, name: string): string => path.join(sandbox.directory, '..', name);
@@ -152,7 +154,7 @@ describe('the files that are stored', () => {
     for (let index = 0; index < 100; index++) await here.write(`files/${index}`, Buffer.from(`file ${index}`));
     const first = await capture();
     expect([first.keys, first.removed, stored.size]).toEqual([['key-1'], [], 1]);
-    const known = new Map(first.entries.map((item) => [item.entry.path, item]));
+    const known = knownFrom(first);
     await here.write('files/7', Buffer.from('changed'));
     await rm(inFolder(here, 'workspace/files/8'));
     const second = await capture(known);
@@ -195,7 +197,7 @@ describe('the files that are stored', () => {
 
   it('include links whose target has changed, and no others', async () => {
     for (const name of ['same', 'moved']) await symlink('a', inFolder(here, `workspace/${name}`));
-    const known = new Map((await capture()).entries.map((item) => [item.entry.path, item]));
+    const known = knownFrom(await capture());
     await rm(inFolder(here, 'workspace/moved'));
     await symlink('b', inFolder(here, 'workspace/moved'));
     const links = (await capture(known)).entries.filter(({ entry }) => entry.type === 'link');
@@ -230,6 +232,17 @@ describe('the files that are stored', () => {
       [0, 2 * size - 1],
       [19 * size, 20 * size - 1],
     ]);
+  });
+
+  it('stay in the record while they cannot be read, and nothing else does', async () => {
+    for (const name of ['closed/inside', 'closed-not/inside', 'secret', 'gone']) await here.write(name, Buffer.from(name));
+    const known = knownFrom(await capture());
+    await Promise.all(['closed-not/inside', 'gone'].map((name) => rm(path.join(here.directory, name))));
+    await writeFile(path.join(here.directory, 'secret'), 'changed');
+    for (const name of ['closed', 'secret']) await chmod(path.join(here.directory, name), 0);
+    const { removed, unreadable } = await asOrdinaryUser(root, () => capture(known));
+    expect(removed).toEqual(['workspace/closed-not/inside', 'workspace/gone']);
+    expect(unreadable).toEqual(['workspace/closed', 'workspace/secret']);
   });
 
   it('are inside of the sandbox, and have names that everybody can read', async () => {
