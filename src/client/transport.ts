@@ -2,8 +2,9 @@
 
 import { orAborted } from '../base/abort.ts';
 import type { Dispatcher } from '../base/undici.ts';
+import { hasTooFewAddresses, tooFewAddresses } from '../base/web-assembly-memory.ts';
 import { type Answer, exchange, type Listener } from './exchange.ts';
-import { connectionProblem } from './network/connection-errors.ts';
+import { type ConnectionProblem, connectionProblem } from './network/connection-errors.ts';
 
 export interface TransportRequest extends Listener {
   origin: string;
@@ -62,6 +63,7 @@ const notSentCodes = new Set([
   'EHOSTUNREACH',
   'ENETDOWN',
   'EHOSTDOWN',
+  'EMFILE',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
@@ -71,6 +73,10 @@ const reasons: Record<string, string> = {
   EAI_AGAIN: 'the host name could not be looked up at the moment',
   ENETUNREACH: 'the network is unreachable',
   EHOSTUNREACH: 'the host is unreachable',
+  ETIMEDOUT: 'the connection timed out',
+  EACCES: 'the system does not permit the connection',
+  EPERM: 'the system does not permit the connection',
+  EMFILE: 'this process may not open more connections or files (`ulimit -n`)',
   UND_ERR_CONNECT_TIMEOUT: 'the connection could not be made in time',
   UND_ERR_HEADERS_TIMEOUT: 'no answer arrived in time',
   UND_ERR_BODY_TIMEOUT: 'the answer stalled',
@@ -89,14 +95,23 @@ export function failure(error: unknown): Failure {
     reason,
     cause: error,
   });
-  const problem = connectionProblem(error, failure);
+  const problem = connectionProblem(error, failure) ?? addressLimitProblem(error);
   if (problem) return { kind: 'failure', maybeSent: false, cause: error, ...problem };
   if (/before secure TLS connection was established/.test(message)) return failureOf('the TLS handshake broke off', false, false);
   if (name === 'HTTPParserError' || code.startsWith('HPE_')) return failureOf('the answer was not valid HTTP', true, true);
   if (code === 'ERR_BODY_LIMIT') return failureOf(message, true, true);
-  const plain = failureOf(reasons[code] ?? 'the connection failed', !notSentCodes.has(code) && syscall !== 'connect', false);
+  const plain = failureOf(
+    reasons[code] ?? `the connection failed${code === '' ? '' : ` (${code})`}`,
+    !notSentCodes.has(code) && syscall !== 'connect',
+    false,
+  );
   // A host name that does not exist will seldom exist a moment later.
   return code === 'ENOTFOUND' ? { ...plain, retries: 1 } : plain;
+}
+
+/** undici parses answers with WebAssembly, which it loads before it sends anything. */
+function addressLimitProblem(error: unknown): ConnectionProblem | undefined {
+  return hasTooFewAddresses(error) ? { reason: tooFewAddresses.reason, final: true, hint: tooFewAddresses.hint } : undefined;
 }
 
 /**

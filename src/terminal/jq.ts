@@ -1,5 +1,6 @@
 /** `--jq EXPR`: jq itself, compiled to WebAssembly. */
 import { UsageError } from '../base/errors.ts';
+import { hasTooFewAddresses, tooFewAddresses } from '../base/web-assembly-memory.ts';
 
 /**
  * The outputs of a jq filter as lines: strings unquoted, everything else as JSON, indented on a terminal.
@@ -8,7 +9,10 @@ import { UsageError } from '../base/errors.ts';
 export async function runJq(data: unknown, filter: string, pretty: boolean): Promise<string> {
   const { raw } = await import('jq-wasm');
   // jq's own -r is not used: jq-wasm trims the output, including spaces that belong to a string.
-  const { stdout, stderr, exitCode } = await raw(JSON.stringify(data ?? null), filter, ['-c', '--']);
+  const { stdout, stderr, exitCode } = await raw(JSON.stringify(data ?? null), filter, ['-c', '--']).catch((error: unknown) => {
+    if (!hasTooFewAddresses(error)) throw error;
+    throw new UsageError(`--jq: ${tooFewAddresses.reason}.`, tooFewAddresses.hint, 'jq_failed');
+  });
   if (exitCode !== 0) throw new UsageError(`--jq: ${tidy(stderr)}`, 'The filter is applied to the JSON that -o json prints.', 'jq_failed');
   if (stdout === '') return '';
   return stdout

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
+import { failure } from '../../src/client/transport.ts';
 import { answer, json, noAnswer, partial, type RawServer, raw, type Step } from '../faults/raw-server.ts';
 import { failureOf, newClient, scriptedServer } from './harness.ts';
 
@@ -17,6 +18,26 @@ describe('a redirect', () => {
     expect(error.message).toContain(otherServer.url);
     expect(error.message).not.toContain('secret');
     expect([server.requests.length, otherServer.connections]).toEqual([1, 0]);
+  });
+});
+
+describe('a failed connection', () => {
+  it.each([
+    ['ETIMEDOUT', 'the connection timed out'],
+    ['EPERM', 'the system does not permit the connection'],
+    ['EMFILE', 'this process may not open more connections or files (`ulimit -n`)'],
+    ['EOTHER', 'the connection failed (EOTHER)'],
+    [undefined, 'the connection failed'],
+  ])('with %s has a reason', (code, reason) => {
+    expect(failure(Object.assign(new Error('connect'), { code, syscall: 'connect' }))).toMatchObject({ reason, maybeSent: false });
+  });
+
+  it('may have sent the request, unless it certainly has not', () => {
+    expect([{ code: 'ECONNRESET' }, { code: 'ETIMEDOUT', syscall: 'read' }, { code: 'EMFILE' }].map(failure)).toMatchObject([
+      { maybeSent: true },
+      { maybeSent: true },
+      { maybeSent: false },
+    ]);
   });
 });
 
