@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { lchown, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { lchown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
@@ -11,6 +11,8 @@ import { eventually } from '../support/eventually.ts';
 import { commandLine, Machine } from '../support/machine.ts';
 import { takenPort } from '../support/ports.ts';
 import { isAlive } from '../support/processes.ts';
+import { itNeeding } from '../support/requirements.ts';
+import { needsSmallDisk, smallDisk } from '../support/small-disk.ts';
 
 interface Status {
   running: boolean;
@@ -266,3 +268,25 @@ async function chown(folder: string, { uid, gid }: { uid?: number; gid?: number 
   if (uid === undefined || gid === undefined) return;
   for (const name of ['', ...(await readdir(folder, { recursive: true }))]) await lchown(path.join(folder, name), uid, gid);
 }
+
+itNeeding(needsSmallDisk, 'the service does not start because of a full disk, to which it cannot log that', async () => {
+  const machine = await Machine.create();
+  const disk = await smallDisk(1024 * 1024);
+  const data = path.join(disk.folder, 'data');
+  await mkdir(data, { mode: 0o700 });
+  // Nothing more fits into its last block.
+  await writeFile(path.join(data, 'service.log'), Buffer.alloc(4_096, '\n'));
+  await disk.fill();
+  const up = await machine.aops('local', 'up', '--data-dir', data, '--json');
+  expect(up).toMatchObject({ code: 1, stdout: '' });
+  expect(JSON.parse(up.stderr)).toMatchObject({
+    error: {
+      code: 'disk_full',
+      message: `There is no space left on the disk to write ${data}.`,
+      hint: expect.stringContaining('Free some space'),
+    },
+  });
+  expect((await readdir(data)).filter((name) => name.startsWith('.up'))).toEqual([]);
+  await disk.free();
+  expect(await machine.aops('local', 'up', '--data-dir', data)).toMatchObject({ code: 0 });
+});

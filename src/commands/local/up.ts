@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { fstatSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeDataDirectory } from '../../base/data-directory.ts';
 import { AopsError, type ExitCode, exitCodes, UsageError } from '../../base/errors.ts';
@@ -262,7 +263,24 @@ async function startError(dataDirectory: string, logOffset: number): Promise<Aop
         ...(error.hint === undefined ? {} : { hint: error.hint }),
       });
   }
-  return new AopsError('The local service did not start.', { code: 'local_start_failed', exit: exitCodes.failure, hint: `See ${file}.` });
+  const problem = await writeProblem(dataDirectory);
+  if (problem !== undefined) return problem;
+  const hint = `See ${file}.`;
+  return new AopsError('The local service did not start.', { code: 'local_start_failed', exit: exitCodes.failure, hint });
+}
+
+/** Why nothing can be written to the folder, such as a full disk, for which the log of the service has no room either. */
+async function writeProblem(folder: string): Promise<AopsError | undefined> {
+  const file = path.join(folder, `.up-${randomUUID()}`);
+  try {
+    await writeFile(file, Buffer.alloc(4_096));
+  } catch (error) {
+    const failure = writeFailure(error, folder);
+    return failure instanceof AopsError ? failure : undefined;
+  } finally {
+    await rm(file, { force: true });
+  }
+  return undefined;
 }
 
 function parseLogLine(line: string): LoggedError {
