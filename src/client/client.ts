@@ -126,10 +126,16 @@ export class Client {
       ambiguous: false,
       refreshed: false,
       rekeyed: false,
+      noted: false,
       resent: false,
     };
     const signal = anySignal([this.#signal, options.signal]);
-    const settleChange = options.confidential ? async () => undefined : await this.#noteChange(request, progress);
+    const { key } = progress;
+    progress.noted = !options.confidential && (await this.#noteChange(request, progress));
+    // Also if it could not be noted: an earlier command may have noted a change with the same key.
+    const settleChange = async (): Promise<void> => {
+      if (key !== undefined) await this.#options.journal?.settle(key, this.baseUrl);
+    };
     try {
       const response = await this.#perform(request, progress, signal, options.once === true);
       await settleChange();
@@ -138,18 +144,18 @@ export class Client {
       return response;
     } catch (error) {
       const isOutOfTime = error === signal.reason || error instanceof DeadlineError;
-      if (isOutOfTime && progress.ambiguous) throw abandonedChange(error, detailsOf(request, progress));
+      if (isOutOfTime && progress.ambiguous) throw abandonedChange(error, detailsOf(request, progress), progress.noted);
       if (!(error instanceof OutcomeUnknownError)) await settleChange();
       throw error;
     }
   }
 
-  /** Notes a change in the journal until its outcome is known, which is when the returned function is called. */
-  async #noteChange(request: ServiceRequest, { key, commandKey }: Progress): Promise<() => Promise<void>> {
+  /** Notes a change in the journal until its outcome is known. Resolves to whether that was possible. */
+  async #noteChange(request: ServiceRequest, { key, commandKey }: Progress): Promise<boolean> {
     const { journal } = this.#options;
-    if (!journal || key === undefined || commandKey === undefined || !(await journal.open(request, { key, commandKey }, this.baseUrl)))
-      return async () => undefined;
-    return () => journal.settle(key, this.baseUrl);
+    return (
+      journal !== undefined && key !== undefined && commandKey !== undefined && journal.open(request, { key, commandKey }, this.baseUrl)
+    );
   }
 
   /** Makes attempts until the policy decides that the request is done or has failed. */

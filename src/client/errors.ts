@@ -1,6 +1,6 @@
 /** Errors of the HTTP client, each with its exit code. */
 import { formatDuration } from '../base/duration.ts';
-import { AopsError, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
+import { AopsError, type AopsErrorOptions, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
 import { type OperationId, operation } from '../interface/operations.ts';
 import type { ErrorBody } from '../interface/types.ts';
 import type { AnsweredError } from './error-body.ts';
@@ -131,20 +131,26 @@ export class UnavailableError extends AopsError {
   }
 }
 
-/** How to settle a change whose outcome is unknown. */
-export const repeatHint = (key: string | undefined): string =>
-  `Settle it with \`aops retry ${key}\`, or run the same command again with --idempotency-key ${key}. Within 24 hours it is carried out at most once.`;
+/** A change was sent and may or may not have been carried out: no answer arrived, or nobody waited for it any longer. */
+export class OpenChangeError extends AopsError {
+  /** Whether the journal contains the change, so that `aops retry` can settle it. */
+  readonly isNoted: boolean;
+
+  constructor(message: string, { isNoted, ...options }: Omit<AopsErrorOptions, 'hint'> & { isNoted: boolean }) {
+    super(message, { ...options, hint: repeatHint(options.details?.idempotency_key, isNoted) });
+    this.isNoted = isNoted;
+  }
+}
+
+const repeatHint = (key: string | undefined, isNoted: boolean): string => {
+  const repeat = `un the same command again with --idempotency-key ${key}. Within 24 hours it is carried out at most once.`;
+  return isNoted ? `Settle it with \`aops retry ${key}\`, or r${repeat}` : `R${repeat}`;
+};
 
 /** A change was sent, but no answer arrived: it may or may not have been carried out. */
-export class OutcomeUnknownError extends AopsError {
-  constructor(reason: string, details: ErrorDetails, cause?: unknown) {
-    super(`The outcome is unknown: ${reason}`, {
-      code: 'outcome_unknown',
-      exit: exitCodes.outcomeUnknown,
-      hint: repeatHint(details.idempotency_key),
-      details,
-      cause,
-    });
+export class OutcomeUnknownError extends OpenChangeError {
+  constructor(reason: string, details: ErrorDetails, { isNoted, cause }: { isNoted: boolean; cause?: unknown }) {
+    super(`The outcome is unknown: ${reason}`, { code: 'outcome_unknown', exit: exitCodes.outcomeUnknown, details, isNoted, cause });
   }
 }
 
@@ -196,12 +202,12 @@ export const runNotVisible = (details: ErrorDetails): AopsError =>
   });
 
 /** The reason why a change was abandoned, with the key to find out its outcome. */
-export function abandonedChange(reason: unknown, details: ErrorDetails): unknown {
+export function abandonedChange(reason: unknown, details: ErrorDetails, isNoted: boolean): unknown {
   if (!(reason instanceof AopsError) || details.idempotency_key === undefined) return reason;
-  return new AopsError(`${reason.message} The change may have been carried out.`, {
+  return new OpenChangeError(`${reason.message} The change may have been carried out.`, {
     code: reason.code,
     exit: reason.exit,
-    hint: repeatHint(details.idempotency_key),
+    isNoted,
     details: { ...reason.details, ...details },
     cause: reason,
   });

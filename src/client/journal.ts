@@ -80,6 +80,7 @@ export class ChangeJournal {
       return true;
     } catch {
       // A journal that cannot be written (a read-only home directory) must not stop the command.
+      await fs.promises.rm(`${file}.new`, { force: true }).catch(() => undefined);
       return false;
     }
   }

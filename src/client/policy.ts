@@ -28,6 +28,8 @@ export interface Progress {
   refreshed: boolean;
   /** Whether the key was replaced. */
   rekeyed: boolean;
+  /** Whether the journal contains the change until its outcome is known. */
+  noted: boolean;
   /** Whether it was sent again immediately, after the first attempt used a connection that was already closed. */
   resent: boolean;
 }
@@ -81,7 +83,11 @@ export function leavesOpen(outcome: Outcome): boolean {
 export function orOutcomeUnknown(error: AopsError, progress: Progress): AopsError {
   if (progress.commandKey === undefined || !progress.ambiguous) return error;
   const reason = `an attempt may have reached the service, and the next one failed: ${error.message}`;
-  return new OutcomeUnknownError(reason, { ...error.details, idempotency_key: progress.commandKey }, error);
+  return new OutcomeUnknownError(
+    reason,
+    { ...error.details, idempotency_key: progress.commandKey },
+    { isNoted: progress.noted, cause: error },
+  );
 }
 
 export function decide(outcome: Outcome, situation: Situation): Decision {
@@ -119,7 +125,9 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
     if (decision) return decision;
     return {
       next: 'fail',
-      error: running ? new OutcomeUnknownError('an earlier attempt with the same key is still in progress.', details) : error,
+      error: running
+        ? new OutcomeUnknownError('an earlier attempt with the same key is still in progress.', details, { isNoted: progress.noted })
+        : error,
     };
   }
   if (status !== 408 && (status < 500 || status === notImplemented)) return { next: 'fail', error };
@@ -133,6 +141,7 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
     error: new OutcomeUnknownError(
       `the service answered ${status}${progress.retries > 0 ? ' to every attempt' : ''}${exhaustedText(situation)}${hostTroubleOf(body)}.`,
       details,
+      { isNoted: progress.noted },
     ),
   };
 }
@@ -169,7 +178,7 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
   if (decision) return decision;
   const reason = `${failure.reason}${isFinal ? '' : exhaustedText(situation)}.`;
   if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent))
-    return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
+    return { next: 'fail', error: new OutcomeUnknownError(reason, details, { isNoted: progress.noted, cause: failure.cause }) };
   if ((failure.cause as { code?: string } | undefined)?.code === 'ERR_BODY_LIMIT')
     return { next: 'fail', error: new AnswerTooLargeError(failure.reason, details, failure.cause) };
   const address = new URL(baseUrl);

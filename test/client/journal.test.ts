@@ -1,9 +1,12 @@
 /** The journal of changes whose outcome is unknown, over real files. */
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import { ChangeJournal, journalLifeMilliseconds, requestOf } from '../../src/client/journal.ts';
+import type { CallOptions } from '../../src/client/options.ts';
 import type { ServiceRequest } from '../../src/client/request.ts';
+import type { Input } from '../../src/interface/types.ts';
 import { json, noAnswer } from '../faults/raw-server.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -89,6 +92,16 @@ describe('an entry', () => {
     await mkdir(path.join(folder, `${name}.new`));
     expect(await journal.open({ ...change, path: '/v2/agents' }, keys, url)).toBe(false);
     expect((await journal.list()).map((entry) => entry.path)).toEqual(['/v2/runs']);
+  });
+
+  it('that cannot be stored leaves nothing behind', async () => {
+    await journal.open(change, keys, url);
+    const [name = ''] = await readdir(folder);
+    await rm(path.join(folder, name));
+    // A file cannot replace a folder.
+    await mkdir(path.join(folder, name, 'in the way'), { recursive: true });
+    expect(await journal.open(change, keys, url)).toBe(false);
+    expect(await readdir(folder)).toEqual([name]);
   });
 
   it('that cannot be stored is not an error', async () => {
@@ -209,6 +222,38 @@ describe('a change of the client', () => {
     const server = (await scriptedServer()).always(noAnswer('reset'));
     const { client } = newClient(server.url, { journal });
     expect(await failureOf(client.call('startRun', start, { confidential: true }))).toMatchObject({ exit: 13 });
+    expect(await storedKeys()).toEqual([]);
+  });
+
+  const repeat = 'un the same command again with --idempotency-key mine. Within 24 hours it is carried out at most once.';
+  const large = { ...start, body: { agent_id: 'a1', message: 'x'.repeat(maxBodyBytes) } };
+  it.each<[string, Input<'startRun'>, CallOptions, string]>([
+    ['was noted', start, {}, `Settle it with \`aops retry mine\`, or r${repeat}`],
+    ['is confidential', start, { confidential: true }, `R${repeat}`],
+    ['is large', large, {}, `R${repeat}`],
+  ])('has a hint that names `aops retry` only if that can settle it: it %s', async (_, input, options, hint) => {
+    const server = (await scriptedServer()).always(noAnswer('reset'));
+    const { client } = newClient(server.url, { journal, idempotencyKey: 'mine' });
+    expect(await failureOf(client.call('startRun', input, options))).toMatchObject({ exit: 13, hint });
+
+    const timeUp = new AopsError('The time is over.', { code: 'timeout', exit: exitCodes.timeout });
+    const controller = new AbortController();
+    const interrupted = newClient(server.url, { journal, idempotencyKey: 'mine', signal: controller.signal });
+    server.always(noAnswer('stall'));
+    const count = server.requests.length;
+    const failure = failureOf(interrupted.client.call('startRun', input, options));
+    await server.until(({ requests }) => requests.length > count);
+    controller.abort(timeUp);
+    expect(await failure).toMatchObject({ exit: 9, hint });
+  });
+
+  it('is settled also by a command that could not note it again', async () => {
+    const server = (await scriptedServer()).always(noAnswer('reset'));
+    await failureOf(newClient(server.url, { journal, idempotencyKey: 'mine' }).client.call('startRun', start));
+    const [name = ''] = await readdir(folder);
+    await mkdir(path.join(folder, `${name}.new`));
+    server.always(creation);
+    await newClient(server.url, { journal, idempotencyKey: 'mine' }).client.call('startRun', start);
     expect(await storedKeys()).toEqual([]);
   });
 

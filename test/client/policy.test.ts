@@ -31,7 +31,7 @@ const keyed = { key: 'mine', commandKey: 'mine' };
 /** The decision about a change, unless `progress` has no key; jitter is half of its maximum. */
 function decisionAfter(outcome: Outcome, progress: Partial<Progress> = {}, situation: Partial<Situation> = {}) {
   return decide(outcome, {
-    progress: { ...keyed, retries: 0, ambiguous: false, refreshed: false, rekeyed: false, resent: false, ...progress },
+    progress: { ...keyed, retries: 0, ambiguous: false, refreshed: false, rekeyed: false, noted: true, resent: false, ...progress },
     baseUrl: 'https://agents.example',
     details: { method: 'POST', path: '/v2/runs', idempotency_key: 'mine' },
     maxWaitMilliseconds: 60_000,

@@ -5,7 +5,7 @@ import type { AnyCommand } from '../../src/cli/kit/command.ts';
 import type { Context } from '../../src/cli/kit/context.ts';
 import { caseCounts, countsOf, describeCounts, warnOfRuns } from '../../src/cli/records/case-counts.ts';
 import type { Client } from '../../src/client/client.ts';
-import { repeatHint, ServiceAnswerError } from '../../src/client/errors.ts';
+import { OpenChangeError, ServiceAnswerError } from '../../src/client/errors.ts';
 import deleteCases from '../../src/commands/cases/delete.ts';
 import { eachPart } from '../../src/commands/cases/each-part.ts';
 import reprocess from '../../src/commands/cases/reprocess.ts';
@@ -302,12 +302,9 @@ describe('a bulk change in several requests', () => {
   const selection: Selection = { parts, counts: { pending: 9, claimed: 0, completed: 0, failed: 0, needs_input: 0, postponed: 0 } };
   const key = 'k1';
   const refusal = new AopsError('It is not allowed.', { code: 'forbidden', exit: 5, details: { idempotency_key: key } });
-  const lossError = new AopsError('The outcome is unknown.', {
-    code: 'outcome_unknown',
-    exit: 13,
-    hint: repeatHint(key),
-    details: { idempotency_key: key },
-  });
+  const lossOf = (change: { isNoted: boolean }) =>
+    new OpenChangeError('The outcome is unknown.', { code: 'outcome_unknown', exit: 13, details: { idempotency_key: key }, ...change });
+  const lossError = lossOf({ isNoted: true });
   const answer = { updatedCount: 2, interruptedRunIds: ['r1'] };
 
   /** The failure when the request with this index fails. */
@@ -339,6 +336,7 @@ describe('a bulk change in several requests', () => {
       exit: 13,
       result: answer,
     });
+    expect(await failAt(lossOf({ isNoted: false }), 1)).toMatchObject({ hint: 'Repeat with k1.' });
     expect(await failAt(lossError, 2)).toMatchObject({
       message: 'The outcome is unknown. Of 9 cases, 5 succeeded and the outcome of 4 is unknown.',
       result: { updatedCount: 4, interruptedRunIds: ['r1', 'r1'] },

@@ -3,7 +3,7 @@
 import { AopsError } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
-import { repeatHint } from '../../client/errors.ts';
+import { OpenChangeError } from '../../client/errors.ts';
 import type { Part, Selection } from './selection.ts';
 
 /**
@@ -55,7 +55,7 @@ function partialFailure(error: unknown, { combinedResult, parts, failedIndex, hi
   if (!(error instanceof AopsError)) return error;
   const key = error.details.idempotency_key;
   // This also covers interruptions and timeouts.
-  const isOpen = error.hint === repeatHint(key);
+  const isOpen = error instanceof OpenChangeError;
   if (failedIndex === 0 && !isOpen) return error;
   const sizes = parts.map(({ body }) => ('case_ids' in body ? body.case_ids.length : 0));
   const casesIn = (from: number, to: number): number => sizes.slice(from, to).reduce((total, size) => total + size, 0);
@@ -72,7 +72,7 @@ function partialFailure(error: unknown, { combinedResult, parts, failedIndex, hi
   const partial = new AopsError(`${error.message} Of ${pluralize(succeeded + sent + unsent, 'case')}, ${inWords(states)}.`, {
     code: error.code,
     exit: error.exit,
-    hint: isOpen ? `Settle it with \`aops retry ${key}\`. ${hintFor(key)}` : hintFor(key),
+    hint: isOpen && error.isNoted ? `Settle it with \`aops retry ${key}\`. ${hintFor(key)}` : hintFor(key),
     details: error.details,
     cause: error,
   });

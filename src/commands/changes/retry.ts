@@ -95,5 +95,5 @@ const notOpen = (key: string): AopsError =>
   new AopsError(`There is no open change with the key ${key}.`, {
     code: 'change_not_open',
     exit: exitCodes.notFound,
-    hint: 'It has been settled already, or is too old to be sent again. `aops retry` lists open changes.',
+    hint: 'It was settled already, is too old to be sent again, or was not saved, like changes with secrets or large files. `aops retry` lists open changes.',
   });

@@ -11,7 +11,7 @@ import { type FailedRow, type Rows, readRows, writeRows } from '../../../cli/bul
 import { readBytes } from '../../../cli/input/body.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { ResultError } from '../../../cli/kit/result-error.ts';
-import { repeatHint, ServiceAnswerError } from '../../../client/errors.ts';
+import { OpenChangeError, ServiceAnswerError } from '../../../client/errors.ts';
 import { credentialName } from '../../../config/credential.ts';
 import { startSpinner } from '../../../terminal/progress.ts';
 import { type BatchResult, batchKeys, type CaseLedger, openCaseLedger } from './case-ledger.ts';
@@ -130,7 +130,7 @@ async function sendAll(
 
 /** A batch whose outcome is unknown is not settled with `aops retry`: the import sends it again itself, with the same key. */
 function withRepeatHint(error: unknown): unknown {
-  if (!(error instanceof AopsError) || error.hint !== repeatHint(error.details.idempotency_key)) return error;
+  if (!(error instanceof OpenChangeError)) return error;
   const { message, code, exit, details } = error;
   const hint = 'Run the same command again: it repeats that batch with the same key and continues.';
   return new AopsError(message, { code, exit, hint, details, cause: error });
