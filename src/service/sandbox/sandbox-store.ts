@@ -81,8 +81,7 @@ export class SandboxStore {
   #createHome(home: string): void {
     try {
       mkdirSync(home, { mode: 0o700 });
-    } catch (error) {
-      if (!hasCode(error, 'ENOENT')) throw error;
+    } catch {
       mkdirSync(this.#root, { recursive: true, mode: 0o700 });
       mkdirSync(home, { mode: 0o700 });
     }

@@ -87,6 +87,16 @@ it.each([204, 205, 304])('returns no body for the status %i', async (status) => 
   expect([response.status, response.body]).toEqual([status, null]);
 });
 
+it('ends the connection of a response that has a body although its status permits none', async () => {
+  let closed: Promise<unknown> | undefined;
+  const fetch = fetchFrom((_, response) => {
+    closed = once(response, 'close');
+    response.writeHead(205).write('without an end');
+  });
+  expect((await fetch(url)).status).toBe(205);
+  await closed;
+});
+
 it('returns no body of a HEAD request', async () => {
   const fetch = fetchFrom((_, response) => response.writeHead(200, { 'content-length': 7 }).end());
   const response = await fetch(url, { method: 'HEAD' });

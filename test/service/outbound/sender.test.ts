@@ -3,14 +3,15 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { HostRules } from '../../../src/service/outbound/host-rules.ts';
 import { Sender } from '../../../src/service/outbound/sender.ts';
 import { failureOf } from '../../client/harness.ts';
 import { afterTest } from '../../support/temporary.ts';
+import { ManualClock } from '../helpers/clock.ts';
 
 /** A sender, and the URL of a receiver that answers like this. */
-async function startReceiver(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+async function startReceiver(answer: (request: IncomingMessage, response: ServerResponse) => void, clock: Clock = systemClock) {
   let requests = 0;
   const server = createServer((request, response) => {
     requests += 1;
@@ -18,7 +19,7 @@ async function startReceiver(answer: (request: IncomingMessage, response: Server
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const sender = new Sender({ clock: systemClock, rules: new HostRules(['loopback']), refusalMessage: (host) => `refuses ${host}` });
+  const sender = new Sender({ clock, rules: new HostRules(['loopback']), refusalMessage: (host) => `refuses ${host}` });
   afterTest(async () => {
     await sender.close();
     server.closeAllConnections();
@@ -59,6 +60,7 @@ it('counts what the receiver has answered, although the body breaks off', async 
 it.each([
   [200, null],
   [299, null],
+  [300, 'answered 300; redirects are not followed'],
   [304, 'answered 304; redirects are not followed'],
   [399, 'answered 399, a redirect; redirects are not followed'],
   [400, 'answered 400'],
@@ -67,6 +69,15 @@ it.each([
     response.writeHead(status, status === 399 ? { location: '/x' } : {}).end(status === 304 ? '' : 'x'.repeat(9_000));
   });
   expect(await send()).toMatchObject({ status, error, body: status === 304 ? '' : 'x'.repeat(2_048) });
+});
+
+it('reports how long the answer took', async () => {
+  const clock = new ManualClock();
+  const { send } = await startReceiver((_, response) => {
+    clock.advance(40);
+    response.end();
+  }, clock);
+  expect(await send()).toMatchObject({ status: 200, duration: 40 });
 });
 
 it('reports a connection that ends without an answer', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
+import { hostLauncher, type LaunchRequest } from '../../../src/service/sandbox/launch.ts';
 import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
 import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
 import { runPromptly } from '../../support/promptly.ts';
@@ -109,7 +109,7 @@ describe('exec', () => {
   });
 
   it('gives the children of a shell that ends immediately time to clean up', async () => {
-    const result = await run(`sh -c 'trap "echo cleaned > cleaned.txt; exit" TERM; while :; do sleep 0.02; done' & wait`, {
+    const result = await run(`sh -c 'trap "sleep 0.1; echo cleaned > cleaned.txt; exit" TERM; while :; do sleep 0.02; done' & wait`, {
       timeoutMs: startedAt,
     });
     expect(result.timedOut).toBe(true);
@@ -157,4 +157,22 @@ describe('exec', () => {
     await expect(run('echo \0')).rejects.toMatchObject({ status: 400, error: 'invalid_command' });
     await expect(run(`: ${'x'.repeat(3_000_000)}`)).rejects.toMatchObject({ status: 400, error: 'invalid_command' });
   });
+});
+
+it('a program without containment does not get the address of a service with TLS, whose certificate it does not know', async () => {
+  const endpointOf = async (url: string) => {
+    const [directory, home, temporary] = [root, root, root];
+    const request: LaunchRequest = {
+      program: 'true',
+      args: [],
+      environment: {},
+      directory,
+      home,
+      temporary,
+      endpoint: { url },
+    };
+    return (await hostLauncher.prepare(request)).endpoint?.url;
+  };
+  expect(await endpointOf('http://127.0.0.1:1/mcp')).toBe('http://127.0.0.1:1/mcp');
+  expect(await endpointOf('https://127.0.0.1:1/mcp')).toBeUndefined();
 });

@@ -10,6 +10,7 @@ import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
 import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
 import { asOrdinaryUser } from '../../support/ordinary-user.ts';
 import { sumOf } from '../../support/tar.ts';
+import { onDiskCall } from '../helpers/disk-calls.ts';
 
 let root: string;
 /** The stored files, and the keys that were opened. */
@@ -232,6 +233,50 @@ describe('the files that are stored', () => {
       [0, 2 * size - 1],
       [19 * size, 20 * size - 1],
     ]);
+  });
+
+  it('are compared with what is known of them, and fetched only if they differ', async () => {
+    for (const name of ['same', 'other']) await here.write(name, Buffer.from(name));
+    const known = await restore(await captured());
+    opened = [];
+    await here.write('other', Buffer.from('OTHER'));
+    const record = (await capture()).entries.map(({ entry }) => entry);
+    await restore(
+      record.filter(({ path }) => !path.endsWith('/other')),
+      known,
+    );
+    expect(opened).toEqual([]);
+    await restore(record, known);
+    expect(opened).toHaveLength(1);
+    expect(await readFile(inFolder(there, 'workspace/other'), 'utf8')).toBe('OTHER');
+  });
+
+  it('replace those in folders to which their owner has no access', async () => {
+    await here.write('closed/a', Buffer.from('new'));
+    const record = await captured();
+    await there.write('closed/a', Buffer.from('old'));
+    await there.write('closed/below/b', Buffer.from('not recorded'));
+    for (const name of ['closed/below', 'closed']) await chmod(path.join(there.directory, name), 0);
+    await asOrdinaryUser(root, () => restore(record));
+    expect(await readFile(path.join(there.directory, 'closed/a'), 'utf8')).toBe('new');
+    expect(await readdir(path.join(there.directory, 'closed'))).toEqual(['a']);
+  });
+
+  it('may be none: the folders of the sandbox remain', async () => {
+    await there.write('a', Buffer.from('a'));
+    await restore([]);
+    expect(await readdir(inFolder(there, 'workspace'))).toEqual([]);
+  });
+
+  it('are recorded completely or not at all if the service itself fails to open one', async () => {
+    await here.write('large', Buffer.alloc(300_000, 'x'));
+    const place = inFolder(here, 'workspace/large');
+    const failure = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
+    onDiskCall('before', 'open', place, failure('EMFILE'));
+    await expect(capture()).rejects.toThrow('EMFILE');
+    onDiskCall('before', 'open', place, failure('EACCES'));
+    expect((await capture()).unreadable).toEqual(['workspace/large']);
+    expect(pathsOf(await captured())).toContain('workspace/large');
   });
 
   it('stay in the record while they cannot be read, and nothing else does', async () => {

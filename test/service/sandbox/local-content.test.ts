@@ -1,0 +1,30 @@
+/** What is read of a file while it changes. */
+import { appendFile, open, stat, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+import { localContent } from '../../../src/service/sandbox/local-content.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+
+const size = 600_001;
+
+async function contentOf() {
+  const root = await temporaryFolder();
+  const file = path.join(root, 'a');
+  await writeFile(file, Buffer.alloc(size, 'a'));
+  const place = { displayPath: '/workspace/a', realPath: file, stats: await stat(file) };
+  const content = await localContent(root, place, () => open(file), 10_000_000);
+  return { file, bytes: async () => buffer(content?.chunks as AsyncIterable<Buffer>).finally(() => content?.close?.()) };
+}
+
+it('is no more than what the file contained at first', async () => {
+  const { file, bytes } = await contentOf();
+  await appendFile(file, 'b'.repeat(500_000));
+  expect((await bytes()).equals(Buffer.alloc(size, 'a'))).toBe(true);
+});
+
+it('ends with zeros if the file became shorter', async () => {
+  const { file, bytes } = await contentOf();
+  await truncate(file, 300_000);
+  expect((await bytes()).equals(Buffer.concat([Buffer.alloc(300_000, 'a'), Buffer.alloc(size - 300_000)]))).toBe(true);
+});
