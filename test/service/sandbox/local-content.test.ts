@@ -4,7 +4,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { localContent } from '../../../src/service/sandbox/local-content.ts';
-import { temporaryFolder } from '../../support/temporary.ts';
+import { afterTest, temporaryFolder } from '../../support/temporary.ts';
 
 const size = 600_001;
 
@@ -14,13 +14,22 @@ async function contentOf() {
   await writeFile(file, Buffer.alloc(size, 'a'));
   const place = { displayPath: '/workspace/a', realPath: file, stats: await stat(file) };
   const content = await localContent(root, place, () => open(file), 10_000_000);
-  return { file, bytes: async () => buffer(content?.chunks as AsyncIterable<Buffer>).finally(() => content?.close?.()) };
+  afterTest(() => content?.close?.());
+  const pieces = content?.chunks as AsyncIterable<Buffer>;
+  return { file, pieces, bytes: () => buffer(pieces) };
 }
 
 it('is no more than what the file contained at first', async () => {
   const { file, bytes } = await contentOf();
   await appendFile(file, 'b'.repeat(500_000));
   expect((await bytes()).equals(Buffer.alloc(size, 'a'))).toBe(true);
+});
+
+it('is read in pieces of limited size', async () => {
+  const { pieces } = await contentOf();
+  const sizes: number[] = [];
+  for await (const { length } of pieces) sizes.push(length);
+  expect(sizes).toEqual([262_144, 262_144, size - 2 * 262_144]);
 });
 
 it('ends with zeros if the file became shorter', async () => {

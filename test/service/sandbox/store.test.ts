@@ -39,6 +39,11 @@ describe('a sandbox that is put aside', () => {
     expect(await store.open('s1')).toBeUndefined();
   });
 
+  it('is not mistaken for one that the disk fails to read', async () => {
+    onDiskCall('before', 'realpath', path.join(root, 's1'), failure('EIO'));
+    await expect(store.open('s1')).rejects.toThrow('EIO');
+  });
+
   it('no longer exists, and is removed later without touching a new one with the same ID', async () => {
     const { remove } = await store.putAside('s1');
     expect([await store.exists('s1'), await store.open('s1')]).toEqual([false, undefined]);
