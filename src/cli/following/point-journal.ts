@@ -54,7 +54,7 @@ export class PointJournal {
       makeFolders(this.#folder, 0o700);
       this.#file = { id, descriptor: openSync(file, 'ax', 0o600), bytes: 0 };
     } catch (error) {
-      throw writeFailure(error, file);
+      throw writeFailure(error, file, 'AOPS_DATA_DIR');
     }
     this.#append(encodeToken(point));
   }
@@ -79,7 +79,7 @@ export class PointJournal {
     try {
       file.bytes += writeSync(file.descriptor, `${token}\n`);
     } catch (error) {
-      throw writeFailure(error, fileOf(this.#folder, file.id));
+      throw writeFailure(error, fileOf(this.#folder, file.id), 'AOPS_DATA_DIR');
     }
   }
 }

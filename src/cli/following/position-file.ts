@@ -66,7 +66,7 @@ export class PositionFile {
       await removeOldPositions(folder, clock.now());
       return new PositionFile(file, unlock, read(file));
     } catch (error) {
-      throw writeFailure(error, file);
+      throw writeFailure(error, file, 'AOPS_DATA_DIR');
     }
   }
 
@@ -77,7 +77,7 @@ export class PositionFile {
       renameSync(`${this.#file}.new`, this.#file);
       this.#saved = token;
     } catch (error) {
-      throw writeFailure(error, this.#file);
+      throw writeFailure(error, this.#file, 'AOPS_DATA_DIR');
     }
   }
 

@@ -1,5 +1,5 @@
 /** The tokens of positions that are stored in a journal: each stands for exactly the position after its event. */
-import { appendFileSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PointJournal, wholeToken } from '../../../src/cli/following/point-journal.ts';
@@ -8,6 +8,7 @@ import type { Context } from '../../../src/cli/kit/context.ts';
 import type { InboxPoint, RunsPoint } from '../../../src/watch/resume/points.ts';
 import { runStart } from '../../../src/watch/resume/run-position.ts';
 import { decodeToken } from '../../../src/watch/resume/token.ts';
+import { asOrdinaryUser } from '../../support/ordinary-user.ts';
 import { randomFrom } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
@@ -43,6 +44,17 @@ describe('the tokens of a stream with many parts', () => {
     expect(short).toBeGreaterThan(largeEvents.length * 0.9);
     // About one in a second can be used on any machine.
     expect(largeEvents.length - short).toBeGreaterThan(15);
+  });
+
+  it('cannot be stored in a folder of somebody else, and say which variable determines the folder', async () => {
+    const context = await newContext();
+    chmodSync(context.paths.data, 0o500);
+    const begin = async () => new PointJournal(context).begin(runPoint(1, new Map()));
+    await expect(asOrdinaryUser(context.paths.data, begin)).rejects.toMatchObject({
+      code: 'not_writable',
+      hint: 'Check the permissions of its folder, or set AOPS_DATA_DIR to another one.',
+    });
+    chmodSync(context.paths.data, 0o700);
   });
 
   it('refer to requests that are no longer pending, too', async () => {
