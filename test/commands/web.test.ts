@@ -48,6 +48,14 @@ describe('--web', () => {
     expect(printed).toMatchObject({ code: 0, stdout: `${service.service.url}/#/runs/${run}\n` });
   });
 
+  it.each([['--json'], ['-o', 'yaml'], ['--fields', 'id'], ['--jq', '.id'], ['--template', '{{ id }}']])(
+    'cannot be combined with %s, because nothing is printed',
+    async (...flags) => {
+      const refusal = await service.cli(['runs', 'get', run, '--web', ...flags]);
+      expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('the result is shown in the browser') });
+    },
+  );
+
   it('is an error for a service without a page', async () => {
     const foreign = await ForeignService.start({});
     const env = { ...folderEnv(await temporaryFolder()), AOPS_BASE_URL: foreign.url, AOPS_API_KEY: 'key', AOPS_TEAM_ID: 'team' };

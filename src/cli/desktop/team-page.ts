@@ -27,6 +27,10 @@ export const pagedByPage = {
   all: 'the page shows more with a button',
 } as const;
 
+const reason = 'the result is shown in the browser';
+/** Flags that choose how a result is printed. */
+const shownInBrowser = { json: reason, output: reason, fields: reason, jq: reason, template: reason } as const;
+
 /**
  * Refuses flags that would have no effect on the page.
  * @param input the options of a command
@@ -48,9 +52,10 @@ export function refuseWithWeb(input: object, reasons: Readonly<Record<string, st
 /**
  * Opens a view of the team page, such as `/runs/ID`. Without a terminal or a browser, prints its URL. Resolves to undefined, the result of
  * a command that prints nothing itself.
- * @throws AopsError `page_not_announced`
+ * @throws AopsError `page_not_announced`, UsageError for a flag that chooses how the result is printed
  */
 export async function openTeamPage(context: Context, view: string): Promise<undefined> {
+  refuseWithWeb(context.flags, shownInBrowser);
   const client = await context.client();
   const page = pageOf(await publishedContract(client), client.baseUrl);
   if (page === undefined)

@@ -120,6 +120,14 @@ describeNeeding(needsPostgres, 'a rate limit of several nodes', () => {
     expect(limiter.headers('c')).toEqual(local.headers('c'));
   });
 
+  it('reports what this node has accepted, not what it has taken in advance', async () => {
+    const [{ limiter, accepts }] = await twoLimiters(1_000);
+    for (let count = 1; count <= 40; count++) {
+      await accepts();
+      expect(limiter.headers('c')).toMatchObject({ 'RateLimit-Remaining': String(1_000 - count) });
+    }
+  });
+
   it('forgets counts some time after their window', async () => {
     const [{ accepts, windows, clock }, b] = await twoLimiters(1);
     await accepts();

@@ -21,6 +21,19 @@ async function add(api: Api, queue_id: string, cases: Drafts): Promise<Case[]> {
 const titles = ({ cases }: { cases: Case[] }): string[] => cases.map(({ title }) => title);
 const unknownId = '00000000-0000-4000-8000-000000000001';
 
+describe('a search for cases', () => {
+  it('is limited to what databases accept', async () => {
+    const { api, queue_id } = await withQueue();
+    const search = (length: number) => api.call('listCases', { params: { queue_id }, query: { search: 'x'.repeat(length) } });
+    expect((await search(1_000)).status).toBe(200);
+    const refusal = await search(1_001);
+    expect([failure(refusal), refusal.body]).toMatchObject([
+      [400, 'invalid_request'],
+      { message: 'search must not be longer than 1000 characters.', details: [{ path: 'search' }] },
+    ]);
+  });
+});
+
 describe('creating cases', () => {
   it('accepts one case or up to a hundred, and creates their labels', async () => {
     const { api, queue_id } = await withQueue();

@@ -71,6 +71,13 @@ it.each([
   expect(await send()).toMatchObject({ status, error, body: status === 304 ? '' : 'x'.repeat(2_048) });
 });
 
+it('does not wait for the end of a long body', async () => {
+  const { send } = await startReceiver((_, response) => {
+    response.writeHead(200).write('x'.repeat(9_000));
+  });
+  expect(await send()).toMatchObject({ status: 200, body: 'x'.repeat(2_048) });
+});
+
 it('reports how long the answer took', async () => {
   const clock = new ManualClock();
   const { send } = await startReceiver((_, response) => {

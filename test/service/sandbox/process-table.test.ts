@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { countStarts, isAscending, processesWith } from '../../../src/service/sandbox/process-table.ts';
+import { countStarts, hasRunningMember, isAscending, processesWith } from '../../../src/service/sandbox/process-table.ts';
 import { itNeeding, needsLinux } from '../../support/requirements.ts';
 import { afterTest } from '../../support/temporary.ts';
 
@@ -40,4 +40,20 @@ itNeeding(needsLinux, 'searches the process and later ones, and all processes if
   // The limit is far away in most cases: it is 4 million on most machines.
   const limit = Number(await readFile('/proc/sys/kernel/pid_max', 'utf8'));
   if (first.pid < second.pid && second.pid < limit / 2) expect(await processesWith(variable, second)).toEqual([second.pid]);
+});
+
+itNeeding(needsLinux, 'knows whether a group has a running member, also if others run that are no members', async () => {
+  const earlierStarts = await countStarts();
+  const child = spawn('/bin/sh', ['-c', 'sleep 30 & echo started; wait'], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+  afterTest(() => void process.kill(-(child.pid as number), 'SIGKILL'));
+  await once(child.stdout, 'data');
+  const leader = { pid: child.pid as number, earlierStarts };
+  const other = spawn('sleep', ['30'], { detached: true, stdio: 'ignore' });
+  afterTest(() => void other.kill('SIGKILL'));
+  await once(other, 'spawn');
+  expect(await hasRunningMember(leader)).toBe(true);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(await hasRunningMember(leader)).toBe(true);
+  expect(await hasRunningMember({ pid: process.pid + 10_000_000, earlierStarts: undefined })).toBe(false);
 });

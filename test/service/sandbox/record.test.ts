@@ -268,6 +268,17 @@ describe('the files that are stored', () => {
     expect(await readdir(inFolder(there, 'workspace'))).toEqual([]);
   });
 
+  it.each(['mkdir', 'mkfifo'])('are not recorded if something else has taken their place (%s)', async (program) => {
+    await here.write('a', Buffer.alloc(300_000, 'x'));
+    const place = inFolder(here, 'workspace/a');
+    onDiskCall('before', 'open', place, async () => {
+      await rm(place);
+      execFileSync(program, [place]);
+    });
+    const { entries, unreadable } = await capture();
+    expect([pathsOf(entries.map(({ entry }) => entry)), unreadable]).toEqual([['workspace'], []]);
+  });
+
   it('are recorded completely or not at all if the service itself fails to open one', async () => {
     await here.write('large', Buffer.alloc(300_000, 'x'));
     const place = inFolder(here, 'workspace/large');

@@ -89,6 +89,16 @@ describe('a sandbox that is put aside', () => {
 describe('a sweep', () => {
   const staging = () => path.join(root, 's1', 'staging');
 
+  it('leaves a sandbox that is only needed for a moment, but not one that a crash has left behind', async () => {
+    await mkdir(path.join(root, 'old.temporary', 'workspace'), { recursive: true });
+    await store.inTemporary(async (temporary) => {
+      await temporary.write('a', Buffer.from('a'));
+      await store.sweep();
+      expect((await temporary.read('a', 10)).bytes.toString()).toBe('a');
+    });
+    expect(await readdir(root)).toEqual(['s1']);
+  });
+
   it('removes what a crash has left behind, but no sandbox and no upload in progress', async () => {
     await mkdir(path.join(root, 's0.1.removed', 'workspace'), { recursive: true });
     await writeFile(path.join(root, '2.unnamed'), '');
