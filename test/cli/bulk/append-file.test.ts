@@ -1,11 +1,11 @@
 /** A file of JSON lines that only grows, also when a write fails. */
-import { readdirSync } from 'node:fs';
-import { appendFile, mkdir, readFile, readlink, rename, rmdir } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rename, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { AppendFile } from '../../../src/cli/bulk/append-file.ts';
 import { failureOf } from '../../client/harness.ts';
 import { fileHandles } from '../../service/helpers/disk.ts';
+import { openFilesIn } from '../../support/open-files.ts';
 import { itNeeding, needsLinux } from '../../support/requirements.ts';
 import { afterTest, temporaryFolder } from '../../support/temporary.ts';
 
@@ -31,8 +31,7 @@ itNeeding(needsLinux, 'is open only while it is written', async () => {
   const file = await newFile();
   const lines = new AppendFile(file, '');
   for (const a of [1, 2]) await lines.append({ a });
-  const openFiles = await Promise.all(readdirSync('/proc/self/fd').map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
-  expect(openFiles.filter((open) => open.startsWith(path.dirname(file)))).toEqual([]);
+  expect(await openFilesIn(path.dirname(file))).toEqual([]);
 });
 
 it('syncs its folder when it is new, so that its name is not lost either', async () => {

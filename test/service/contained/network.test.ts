@@ -169,6 +169,12 @@ describeNeeding(needsContainment, 'the network of a contained program', () => {
     expect(text).toBe('got a line\n');
     expect(await startedProcess.exit).toEqual({ exitCode: 7, signal: null });
     await startedProcess.close();
+    // Not a signal: nobody has sent one.
+    const code = await startProcess({
+      ...(await runs.containment.prepare({ ...(await runs.request('exit 143')), ...hosts('model.test') })),
+    });
+    expect(await code.exit).toEqual({ exitCode: 143, signal: null });
+    await code.close();
 
     const command = 'trap "echo cleaned; exit 3" TERM; echo ready; while :; do sleep 0.1; done';
     const trapping = await startProcess(await runs.containment.prepare({ ...(await runs.request(command)), ...hosts('model.test') }));

@@ -2,27 +2,36 @@
 import { describe, expect, it } from 'vitest';
 import { runPromptly } from '../../support/promptly.ts';
 import { auth, dial, receiveAll, statusOf } from '../helpers/raw.ts';
-import { startApi } from '../helpers/service.ts';
+import { type Api, startApi } from '../helpers/service.ts';
 
-describe('closing', () => {
-  it('responds to a request whose body is still arriving, refuses new connections, and closes', async () => {
-    const api = await startApi();
-    const socket = await dial(api);
-    const answer = receiveAll(socket);
-    const body = '{"name":"Last"}';
-    const head = `POST /v2/teams/${api.service.teamId}/agents HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\n`;
-    // "100 Continue" says that the request is being handled.
-    const firstData = new Promise<void>((resolve) => socket.once('data', () => resolve()));
-    socket.write(`${head}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
-    await firstData;
-    const closing = api.service.close();
-    await expect(api.send('GET', '/healthz')).rejects.toThrow();
+/** Begins to create an agent. The service handles the request, and waits for its body, which the function that is returned sends. */
+async function beginAgent(api: Api, name: string) {
+  const socket = await dial(api);
+  const answer = receiveAll(socket);
+  const body = JSON.stringify({ name });
+  const head = `POST /v2/teams/${api.service.teamId}/agents HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\n`;
+  // "100 Continue" says that the request is being handled.
+  const firstData = new Promise<void>((resolve) => socket.once('data', () => resolve()));
+  socket.write(`${head}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
+  await firstData;
+  return async () => {
     socket.write(body);
     const text = await answer;
-    expect(statusOf(text.slice(text.indexOf('\r\n\r\n') + 4))).toBe(201);
+    return statusOf(text.slice(text.indexOf('\r\n\r\n') + 4));
+  };
+}
+
+describe('closing', () => {
+  it('responds to requests whose bodies are still arriving, refuses new connections, and closes', async () => {
+    const api = await startApi();
+    const [sendFirst, sendLast] = [await beginAgent(api, 'First'), await beginAgent(api, 'Last')];
+    const closing = api.service.close();
+    await expect(api.send('GET', '/healthz')).rejects.toThrow();
+    expect(await sendFirst()).toBe(201);
+    expect(await sendLast()).toBe(201);
     await closing;
     const restartedApi = await startApi({ dataDirectory: api.dataDirectory });
-    expect((await restartedApi.ok('listAgents')).agents).toMatchObject([{ name: 'Last' }]);
+    expect((await restartedApi.ok('listAgents')).agents.map(({ name }) => name).sort()).toEqual(['First', 'Last']);
   });
 
   it('does not wait for connections that never sent anything', async () => {

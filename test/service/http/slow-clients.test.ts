@@ -187,6 +187,17 @@ describe('a share of connections', () => {
     expect(refusals).toHaveLength(2);
   });
 
+  it('is not limited for a proxy, which connects for many', () => {
+    const shares = new ConnectionShares(2, (address) => address === '192.0.2.1');
+    const refusals: string[] = [];
+    for (const remoteAddress of ['192.0.2.1', '192.0.2.2'])
+      for (let count = 0; count < 3; count++)
+        shares.admit(
+          Object.assign(new EventEmitter(), { remoteAddress, destroy: () => refusals.push(remoteAddress) }) as unknown as Socket,
+        );
+    expect(refusals).toEqual(['192.0.2.2']);
+  });
+
   it('is one connection larger when one of several closes', () => {
     const shares = new ConnectionShares(2, () => false);
     let refused = 0;

@@ -1,19 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  appendFile,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  symlink,
-  truncate,
-  unlink,
-  writeFile,
-} from 'node:fs/promises';
+import { appendFile, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -22,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { hasCode, locate, namesOf } from '../../../src/service/sandbox/paths.ts';
 import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
 import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
+import { openFilesIn } from '../../support/open-files.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { fileHandles, manyTurns } from '../helpers/disk.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
@@ -378,10 +365,6 @@ describe('read', () => {
     await sandbox.write('a', Buffer.from('0123456789'));
     await sandbox.write('d/b', Buffer.from(''));
     // Not later: what is left open is closed at some time, when its memory is collected.
-    const openFiles = async () => {
-      const links = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''));
-      return (await Promise.all(links)).filter((link) => link.startsWith(base));
-    };
     const handles = await fileHandles();
     const { stat } = handles;
     const failLater = (call: number) => {
@@ -397,13 +380,13 @@ describe('read', () => {
     const attempts = [() => sandbox.read('a', 5), () => sandbox.stat('a'), () => sandbox.list(''), () => sandbox.openRead('a')];
     for (const attempt of attempts.slice(0, 3)) {
       await attempt();
-      expect(await openFiles(), String(attempt)).toEqual([]);
+      expect(await openFilesIn(base), String(attempt)).toEqual([]);
     }
     for (const call of [1, 2])
       for (const attempt of attempts) {
         failLater(call);
         await expect(attempt(), String(attempt)).rejects.toMatchObject({ code: 'EIO' });
-        expect(await openFiles(), `${attempt} ${call}`).toEqual([]);
+        expect(await openFilesIn(base), `${attempt} ${call}`).toEqual([]);
       }
     for (const [name, range] of [
       ['a', { start: 20, end: 30 }],
@@ -415,11 +398,11 @@ describe('read', () => {
       await buffer(stream);
       await closePromise;
       await manyTurns();
-      expect(await openFiles(), name).toEqual([]);
+      expect(await openFilesIn(base), name).toEqual([]);
     }
     onDiskCall('before', 'readlink', /^\/proc\/self\/fd/, () => rename(sandbox.directory, `${sandbox.directory}-moved`));
     await expect(sandbox.read('a', 5)).rejects.toMatchObject(refusal(400, 'invalid_path'));
-    expect(await openFiles()).toEqual([]);
+    expect(await openFilesIn(base)).toEqual([]);
   });
 });
 
