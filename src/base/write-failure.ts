@@ -7,12 +7,16 @@ interface Problem {
   hint(choose: string): string;
 }
 
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const noAccess: Problem = {
   message: (file) => `You are not allowed to write ${file}.`,
   hint: (choose) => `Check the permissions of its folder, or ${choose} another one.`,
 };
+const notAFolder: Problem = {
+  message: (file) => `${file} cannot be written, because a part of its path is not a folder.`,
+  hint: (choose) => `${capitalized(choose)} another folder.`,
+};
 const elsewhere = (choose: string): string => `Free some space, or ${choose} a folder on another disk.`;
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const problems: Record<string, Problem> = {
   ENOSPC: { message: (file) => `There is no space left on the disk to write ${file}.`, hint: elsewhere },
@@ -24,6 +28,8 @@ const problems: Record<string, Problem> = {
   EACCES: noAccess,
   EPERM: noAccess,
   EISDIR: { message: (file) => `${file} is a folder.`, hint: () => 'Move it away, or choose another name.' },
+  ENOTDIR: notAFolder,
+  EEXIST: notAFolder,
   EROFS: { message: (file) => `${file} is on a read-only disk.`, hint: (choose) => `${capitalized(choose)} another folder.` },
   ENAMETOOLONG: {
     message: (file) => `The path ${file} is too long for this system.`,
@@ -51,7 +57,8 @@ const problems: Record<string, Problem> = {
 export function writeFailure(error: unknown, file: string, variable?: string): unknown {
   if (!(error instanceof Error) || error instanceof AopsError) return error;
   const { code = '', syscall } = error as NodeJS.ErrnoException;
-  const problem = syscall === undefined ? undefined : problems[code];
+  // For a file, EEXIST means that there is one already, which callers explain themselves.
+  const problem = syscall === undefined || (code === 'EEXIST' && syscall !== 'mkdir') ? undefined : problems[code];
   if (problem === undefined) return error;
   return new AopsError(problem.message(file), {
     code: code === 'ENOSPC' || code === 'EDQUOT' ? 'disk_full' : 'not_writable',

@@ -12,6 +12,7 @@ it.each([
   ['EACCES', 'not_writable', 'You are not allowed to write /a/b.', 'Check the permissions of its folder, or choose another one.'],
   ['EPERM', 'not_writable', 'You are not allowed to write /a/b.', 'Check the permissions of its folder, or choose another one.'],
   ['EROFS', 'not_writable', '/a/b is on a read-only disk.', 'Choose another folder.'],
+  ['ENOTDIR', 'not_writable', '/a/b cannot be written, because a part of its path is not a folder.', 'Choose another folder.'],
   ['ENAMETOOLONG', 'not_writable', 'The path /a/b is too long for this system.', 'Choose a folder with a shorter path.'],
 ])('%s is explained', (code, word, message, hint) => {
   const error = refusal(code);
@@ -19,6 +20,13 @@ it.each([
   // Of what the user has not chosen, the variable is named.
   const variableHint = hint.replace('choose', 'set AOPS_DATA_DIR to').replace('Choose', 'Set AOPS_DATA_DIR to');
   expect(writeFailure(error, '/a/b', 'AOPS_DATA_DIR')).toMatchObject({ message, hint: variableHint });
+});
+
+it('a file in the place of a folder is explained, but not a file that exists already', () => {
+  const error = (syscall: string) => Object.assign(new Error('EEXIST'), { code: 'EEXIST', syscall });
+  expect(writeFailure(error('mkdir'), '/a/b')).toMatchObject({ message: expect.stringContaining('a part of its path is not a folder') });
+  const existing = error('open');
+  expect(writeFailure(existing, '/a/b')).toBe(existing);
 });
 
 it('other errors remain as they are', () => {

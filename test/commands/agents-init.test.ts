@@ -33,6 +33,16 @@ describe('agents init', () => {
     expect(await read('b/README.md')).not.toContain('--secret');
   });
 
+  it('says so if a file is in the place of its folder', async () => {
+    await writeFile(path.join(folder, 'a'), '');
+    for (const name of ['a', 'a/b']) {
+      const refusal = await init(name, '--kind', 'script', '--json');
+      expect(refusal).toMatchObject({ code: 1, stdout: '' });
+      const message = expect.stringContaining(`${name}/procedure.yaml cannot be written, because a part of its path is not a folder.`);
+      expect(JSON.parse(refusal.stderr)).toMatchObject({ error: { code: 'not_writable', message } });
+    }
+  });
+
   it('overwrites nothing without a confirmation, and names the files', async () => {
     await mkdir(path.join(folder, 'a'));
     await writeFile(path.join(folder, 'a/README.md'), 'Mine\n');

@@ -175,6 +175,19 @@ describe('runs start --from', () => {
     expect(await titlesOf(ownAgent)).toEqual(['a', 'a', 'b']);
   });
 
+  it.each([
+    ['start', '--agent', 'x', '--from', '-', '--from-format', 'ndjson', '--message', '{{ t }}'],
+    ['rerun', '--agent', 'x'],
+  ])('is not done if its progress cannot be stored: runs %s', async (...argv) => {
+    await service.agent('- say: hi', 'x').catch(() => undefined);
+    const env = { AOPS_DATA_DIR: path.join(await service.file('in the way', ''), 'data') };
+    const refusal = await service.cli(['runs', ...argv, '--json'], { stdin: '{"t":"a"}\n', env });
+    expect([refusal.code, JSON.parse(refusal.stderr)]).toMatchObject([
+      1,
+      { error: { code: 'not_writable', hint: 'Set AOPS_DATA_DIR to another folder.' } },
+    ]);
+  });
+
   it('leaves nothing behind with --dry-run', async () => {
     const other = await startTestService();
     const ownAgent = await other.agent('- say: hi');

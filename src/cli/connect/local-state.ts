@@ -79,9 +79,9 @@ export async function readState(file: string): Promise<LocalState | undefined> {
 
 /** Writes the state completely or not at all. @throws AopsError `not_writable`, `disk_full` */
 export async function writeState(file: string, state: LocalState): Promise<void> {
-  makeFolders(path.dirname(file), 0o700);
   const partial = `${file}.${state.pid}`;
   try {
+    makeFolders(path.dirname(file), 0o700);
     await fs.promises.writeFile(partial, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
     await fs.promises.rename(partial, file);
   } catch (error) {

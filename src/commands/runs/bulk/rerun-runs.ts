@@ -2,8 +2,8 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../../base/errors.ts';
-import { makeFolders } from '../../../base/make-folders.ts';
 import { pluralize } from '../../../base/pluralize.ts';
+import { bulkFolder } from '../../../cli/bulk/data-folder.ts';
 import { readHead } from '../../../cli/bulk/ledger.ts';
 import { lockWork } from '../../../cli/bulk/lock.ts';
 import { confirm } from '../../../cli/kit/confirm.ts';
@@ -46,9 +46,7 @@ type Reading = { source: string; original: Original } | { source: string; error:
 export async function rerunRuns(context: Context, request: RerunRequest): Promise<RowList<Rerun>> {
   const client = await context.client();
   const identity = { team_id: context.teamId(), base_url: client.baseUrl, reading: digest(JSON.stringify(request.identity)) };
-  const folder = path.join(context.paths.data, 'bulk');
-  if (!context.flags.dryRun) makeFolders(folder, 0o700);
-  const file = path.join(folder, `rerun-${digest(JSON.stringify(identity)).slice(0, 32)}.aops-ledger`);
+  const file = path.join(bulkFolder(context), `rerun-${digest(JSON.stringify(identity)).slice(0, 32)}.aops-ledger`);
   const unlock = context.flags.dryRun
     ? () => undefined
     : await lockWork(context, `${file}.lock`, { activity: 'starting these runs again', code: 'rerun_running' });

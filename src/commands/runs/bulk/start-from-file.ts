@@ -2,9 +2,9 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
-import { makeFolders } from '../../../base/make-folders.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { writeFailure } from '../../../base/write-failure.ts';
+import { bulkFolder } from '../../../cli/bulk/data-folder.ts';
 import { lockWork } from '../../../cli/bulk/lock.ts';
 import { type FailedRow, type RowFormat, type Rows, readRows, writeRows } from '../../../cli/bulk/rows.ts';
 import { contractNames } from '../../../cli/connect/service-contract.ts';
@@ -104,9 +104,7 @@ function ledgerPlace(context: Context, { from, ledger }: FromFileInput, identity
     const name = ledger ?? `${from}.aops-ledger`;
     return { file: path.resolve(context.cwd, name), name, isTemporary: false };
   }
-  const folder = path.join(context.paths.data, 'bulk');
-  if (!context.flags.dryRun) makeFolders(folder, 0o700);
-  const file = path.join(folder, `${digest(JSON.stringify(identity)).slice(0, 32)}.aops-ledger`);
+  const file = path.join(bulkFolder(context), `${digest(JSON.stringify(identity)).slice(0, 32)}.aops-ledger`);
   return { file, name: file, isTemporary: true };
 }
 
