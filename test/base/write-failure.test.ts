@@ -29,7 +29,7 @@ it('a file in the place of a folder is explained, but not a file that exists alr
   expect(writeFailure(existing, '/a/b')).toBe(existing);
 });
 
-it('other errors remain as they are', () => {
+it('other errors are returned unchanged', () => {
   const withoutCall = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
   const known = new AopsError('Known.', { code: 'known', exit: 1 });
   for (const error of [refusal('EOTHER'), withoutCall, known, 'text']) expect(writeFailure(error, '/a/b')).toBe(error);
