@@ -6,6 +6,12 @@ import type { Host } from './cli/program/host.ts';
 type WriteDirectly = (bytes: Uint8Array) => number;
 
 /**
+ * The threads of a service for files and for names that are looked up, of which the latter can use half. A name whose servers do not
+ * respond occupies one for many seconds; with the four of Node, two such names would let all others wait.
+ */
+const serviceThreads = '16';
+
+/**
  * Runs the command line of `host` and resolves to the exit code. Never rejects.
  * @param prepare called before most of the program is loaded
  * @param writeDirectly for short texts, because creating the stream takes as long as everything else
@@ -13,6 +19,8 @@ type WriteDirectly = (bytes: Uint8Array) => number;
 export async function main(host: Host, prepare?: () => void, writeDirectly?: WriteDirectly): Promise<number> {
   const text = await quickResult(host.argv.slice(2));
   if (text !== undefined) return print(host, text, writeDirectly);
+  // Node reads it when it first needs a thread.
+  if (host.argv.includes('serve') && !host.env.UV_THREADPOOL_SIZE) Object.assign(host.env, { UV_THREADPOOL_SIZE: serviceThreads });
   prepare?.();
   const [{ runProgram }, { commandTree }] = await Promise.all([import('./cli/program/program.ts'), import('./commands/index.ts')]);
   return runProgram(host, commandTree);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { kill, Machine, project, type StartedProcess } from '../support/machine.ts';
+import { itNeeding, needsLinux } from '../support/requirements.ts';
 
 /** A service in the foreground, and its URL. */
 const startServing = (machine: Machine, ...flags: string[]): Promise<StartedProcess & { url: string }> =>
@@ -24,6 +25,15 @@ const status = async (url: string): Promise<number> =>
     (answer) => answer.status,
     () => 0,
   );
+
+itNeeding(needsLinux, 'a service has threads left when some of them wait for name servers', async () => {
+  const { url, child, finished } = await startServing(await Machine.create());
+  expect(await status(`${url}/readyz`)).toBe(200);
+  // Lookups can use half of the threads for files. V8 has some of its own.
+  expect((await readdir(`/proc/${child.pid}/task`)).length).toBeGreaterThanOrEqual(20);
+  kill(child.pid as number, 'SIGTERM');
+  expect((await finished).code).toBe(0);
+});
 
 describe.concurrent('SIGTERM', () => {
   it('makes the service not ready, then ends it with exit code 0; its work continues at the next start', async () => {

@@ -3,11 +3,11 @@
  * addresses, and connects to one of the checked ones: a name of a private address, a redirect to one, or a name that changes its
  * address does not get through.
  */
-import { lookup } from 'node:dns/promises';
 import { type AddressInfo, connect, isIP, type Socket } from 'node:net';
 import { isPublic } from '../addresses.ts';
 import { HostNotAllowedError, withoutBrackets } from '../outbound/guarded-lookup.ts';
 import { closer, createProxy } from '../outbound/proxy.ts';
+import { systemLookup } from '../outbound/system-lookup.ts';
 
 export interface PublicProxy {
   url: string;
@@ -52,6 +52,7 @@ function openSocket(host: string, port: number): Promise<Socket> {
 
 async function addressesOf(host: string): Promise<string[]> {
   if (isIP(host) !== 0) return [host];
-  const addresses = await lookup(host, { all: true }).catch(() => []);
-  return addresses.map(({ address }) => address);
+  return new Promise((resolve) => {
+    systemLookup(host, { all: true }, (error, addresses) => resolve(error ? [] : addresses.map(({ address }) => address)));
+  });
 }

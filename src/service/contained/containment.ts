@@ -5,7 +5,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { ServiceError } from '../errors.ts';
-import type { Lookup } from '../outbound/guarded-lookup.ts';
+import type { Lookup } from '../outbound/system-lookup.ts';
 import { type ExecLevel, hostLauncher, type Launch, type Launcher, type LaunchLimits, type LaunchRequest } from '../sandbox/launch.ts';
 import { bubblewrapArguments, environmentArguments, type Machine } from './bubblewrap.ts';
 import { demonstrate } from './demonstration.ts';

@@ -2,11 +2,12 @@
  * Connects to hosts that are specified from outside. The rules check each address right before the connection, which is made to the
  * checked address.
  */
-import { lookup as systemLookup } from 'node:dns';
 import { isIP } from 'node:net';
 import { Agent, buildConnector, type Connector, type Dispatcher } from '../../base/undici.ts';
-import { type Guard, guardedLookup, HostNotAllowedError, type Lookup, withoutBrackets } from './guarded-lookup.ts';
+import { type Guard, guardedLookup, HostNotAllowedError, withoutBrackets } from './guarded-lookup.ts';
 import type { HostRules } from './host-rules.ts';
+import type { Lookup } from './system-lookup.ts';
+import { systemLookup } from './system-lookup.ts';
 
 export interface GuardedAgentOptions {
   rules: HostRules;
@@ -25,7 +26,7 @@ export class GuardedAgent {
 
   constructor(options: GuardedAgentOptions) {
     this.#options = options;
-    this.#lookup = options.lookup ?? (systemLookup as Lookup);
+    this.#lookup = options.lookup ?? systemLookup;
     // Connections are not reused: one that the other side has closed in the meantime would look like a failure of the receiver.
     this.dispatcher = new Agent({ pipelining: 0, headersTimeout: 0, bodyTimeout: 0, connect: this.#connector() });
   }

@@ -1,13 +1,7 @@
 /** Looks up names for connections to hosts that are specified from outside: only allowed addresses are used. */
-import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
+import type { LookupOptions } from 'node:dns';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
-
-/** All addresses of a name, like `dns.lookup` with `all`. */
-export type Lookup = (
-  host: string,
-  options: LookupOptions & { all: true },
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
+import { type Lookup, systemLookup } from './system-lookup.ts';
 
 /** The host is not allowed. Its message is half a sentence. */
 export class HostNotAllowedError extends Error {
@@ -26,7 +20,7 @@ export interface Guard {
 }
 
 /** Returns the allowed addresses, which are then used for the connection. */
-export function guardedLookup({ allows, lookup = systemLookup as Lookup, refuse }: Guard): LookupFunction {
+export function guardedLookup({ allows, lookup = systemLookup, refuse }: Guard): LookupFunction {
   return (host, options, callback) => {
     lookup(host, { ...options, all: true }, (error, results) => {
       if (error) return callback(error, []);

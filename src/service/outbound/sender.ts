@@ -11,9 +11,9 @@ import { version } from '../../base/version.ts';
 import { hostTrouble } from '../host-trouble.ts';
 import { retryAfter } from './attempt-times.ts';
 import { GuardedAgent } from './guarded-agent.ts';
-import type { Lookup } from './guarded-lookup.ts';
 import type { HostRules } from './host-rules.ts';
 import { connectionProblem } from './problems.ts';
+import type { Lookup } from './system-lookup.ts';
 import { withinTime } from './within-time.ts';
 
 /** The time limit for connecting, sending, and the response together, in milliseconds. */

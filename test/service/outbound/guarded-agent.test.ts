@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import { type AddressInfo, setDefaultAutoSelectFamily } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GuardedAgent } from '../../../src/service/outbound/guarded-agent.ts';
-import type { Lookup } from '../../../src/service/outbound/guarded-lookup.ts';
 import { HostRules } from '../../../src/service/outbound/host-rules.ts';
+import type { Lookup } from '../../../src/service/outbound/system-lookup.ts';
 import { failureOf } from '../../client/harness.ts';
 import { afterTest, whenDone } from '../../support/temporary.ts';
 

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Lookup } from '../../../src/service/outbound/guarded-lookup.ts';
+import type { Lookup } from '../../../src/service/outbound/system-lookup.ts';
 import { afterTest } from '../../support/temporary.ts';
 import type { Receiver } from '../../support/webhook-receiver.ts';
 import { type Api, startApi } from '../helpers/service.ts';

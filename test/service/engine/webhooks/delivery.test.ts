@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WebhookDelivery } from '../../../../src/interface/types.ts';
-import type { Lookup } from '../../../../src/service/outbound/guarded-lookup.ts';
+import type { Lookup } from '../../../../src/service/outbound/system-lookup.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { needsSqlite } from '../../../support/postgres.ts';
 import { itNeeding } from '../../../support/requirements.ts';
