@@ -1,4 +1,5 @@
 /** The fields of a schedule that define when it fires, and their wording for people. schedule-times.ts computes the times. */
+import { capitalize } from './capitalize.ts';
 export const frequencies = ['every_5_minutes', 'every_15_minutes', 'hourly', 'daily', 'workday', 'weekly', 'monthly', 'custom'] as const;
 export type Frequency = (typeof frequencies)[number];
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
@@ -86,7 +87,7 @@ export function timesInWords(schedule: ScheduleTimes): string {
     case 'workday':
       return `Monday to Friday at ${times.time}`;
     case 'weekly':
-      return `every ${(times.day?.[0] ?? '').toUpperCase()}${times.day?.slice(1)} at ${times.time}`;
+      return `every ${capitalize(times.day ?? '')} at ${times.time}`;
     case 'monthly':
       return `every month on day ${times.day_of_month} at ${times.time}`;
     case 'custom':

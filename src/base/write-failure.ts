@@ -1,4 +1,5 @@
 /** Explains why the file system refused to write a file. */
+import { capitalize } from './capitalize.ts';
 import { AopsError, exitCodes } from './errors.ts';
 
 interface Problem {
@@ -7,14 +8,13 @@ interface Problem {
   hint(choose: string): string;
 }
 
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const noAccess: Problem = {
   message: (file) => `You are not allowed to write ${file}.`,
   hint: (choose) => `Check the permissions of its folder, or ${choose} another one.`,
 };
 const notAFolder: Problem = {
   message: (file) => `${file} cannot be written, because a part of its path is not a folder.`,
-  hint: (choose) => `${capitalized(choose)} another folder.`,
+  hint: (choose) => `${capitalize(choose)} another folder.`,
 };
 const elsewhere = (choose: string): string => `Free some space, or ${choose} a folder on another disk.`;
 
@@ -23,17 +23,17 @@ const problems: Record<string, Problem> = {
   EDQUOT: { message: (file) => `Your disk quota is used up, so ${file} cannot be written.`, hint: elsewhere },
   EFBIG: {
     message: (file) => `${file} is too large for its file system.`,
-    hint: (choose) => `${capitalized(choose)} a folder on another disk.`,
+    hint: (choose) => `${capitalize(choose)} a folder on another disk.`,
   },
   EACCES: noAccess,
   EPERM: noAccess,
   EISDIR: { message: (file) => `${file} is a folder.`, hint: () => 'Move it away, or choose another name.' },
   ENOTDIR: notAFolder,
   EEXIST: notAFolder,
-  EROFS: { message: (file) => `${file} is on a read-only disk.`, hint: (choose) => `${capitalized(choose)} another folder.` },
+  EROFS: { message: (file) => `${file} is on a read-only disk.`, hint: (choose) => `${capitalize(choose)} another folder.` },
   ENAMETOOLONG: {
     message: (file) => `The path ${file} is too long for this system.`,
-    hint: (choose) => `${capitalized(choose)} a folder with a shorter path.`,
+    hint: (choose) => `${capitalize(choose)} a folder with a shorter path.`,
   },
   EIO: { message: (file) => `The disk failed to write ${file}.`, hint: () => 'Check the disk.' },
   EMFILE: {

@@ -1,4 +1,5 @@
 /** Errors of the HTTP client, each with its exit code. */
+import { capitalize } from '../base/capitalize.ts';
 import { formatDuration } from '../base/duration.ts';
 import { AopsError, type AopsErrorOptions, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
 import { type OperationId, operation } from '../interface/operations.ts';
@@ -143,8 +144,8 @@ export class OpenChangeError extends AopsError {
 }
 
 const repeatHint = (key: string | undefined, isNoted: boolean): string => {
-  const repeat = `un the same command again with --idempotency-key ${key}. Within 24 hours it is carried out at most once.`;
-  return isNoted ? `Settle it with \`aops retry ${key}\`, or r${repeat}` : `R${repeat}`;
+  const repeat = `run the same command again with --idempotency-key ${key}. Within 24 hours it is carried out at most once.`;
+  return isNoted ? `Settle it with \`aops retry ${key}\`, or ${repeat}` : capitalize(repeat);
 };
 
 /** A change was sent, but no answer arrived: it may or may not have been carried out. */

@@ -2,6 +2,7 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { capitalize } from '../../src/base/capitalize.ts';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import { ChangeJournal, journalLifeMilliseconds, requestOf } from '../../src/client/journal.ts';
 import type { CallOptions } from '../../src/client/options.ts';
@@ -225,12 +226,12 @@ describe('a change of the client', () => {
     expect(await storedKeys()).toEqual([]);
   });
 
-  const repeat = 'un the same command again with --idempotency-key mine. Within 24 hours it is carried out at most once.';
+  const repeat = 'run the same command again with --idempotency-key mine. Within 24 hours it is carried out at most once.';
   const large = { ...start, body: { agent_id: 'a1', message: 'x'.repeat(maxBodyBytes) } };
   it.each<[string, Input<'startRun'>, CallOptions, string]>([
-    ['was noted', start, {}, `Settle it with \`aops retry mine\`, or r${repeat}`],
-    ['is confidential', start, { confidential: true }, `R${repeat}`],
-    ['is large', large, {}, `R${repeat}`],
+    ['was noted', start, {}, `Settle it with \`aops retry mine\`, or ${repeat}`],
+    ['is confidential', start, { confidential: true }, capitalize(repeat)],
+    ['is large', large, {}, capitalize(repeat)],
   ])('has a hint that names `aops retry` only if that can settle it: it %s', async (_, input, options, hint) => {
     const server = (await scriptedServer()).always(noAnswer('reset'));
     const { client } = newClient(server.url, { journal, idempotencyKey: 'mine' });

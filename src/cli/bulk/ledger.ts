@@ -3,6 +3,7 @@
  * outcome is known. A second command continues from there; a part without a response is sent again with the same key.
  */
 import { readFile } from 'node:fs/promises';
+import { capitalize } from '../../base/capitalize.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { isObject } from '../../base/values.ts';
 import { journalLifeMilliseconds } from '../../client/journal.ts';
@@ -139,7 +140,7 @@ export class Ledger<Head extends LedgerHead, Result extends object> {
   /** @param sent when or how it was sent, as part of a sentence */
   unknownOutcome(part: number, sent: string, first = ''): AopsError {
     const { unit, effects, unknown } = this.#rules;
-    const name = `${unit[0]?.toUpperCase()}${unit.slice(1)} ${part}`;
+    const name = `${capitalize(unit)} ${part}`;
     return new AopsError(`${name} was sent ${sent} without a response: ${effects} may or may not exist.`, {
       code: unknown.code,
       exit: exitCodes.outcomeUnknown,

@@ -27,9 +27,9 @@ export const pagedByPage = {
   all: 'the page shows more with a button',
 } as const;
 
-const reason = 'the result is shown in the browser';
+const notPrinted = 'the result is shown in the browser';
 /** Flags that choose how a result is printed. */
-const shownInBrowser = { json: reason, output: reason, fields: reason, jq: reason, template: reason } as const;
+const shownInBrowser = { json: notPrinted, output: notPrinted, fields: notPrinted, jq: notPrinted, template: notPrinted } as const;
 
 /**
  * Refuses flags that would have no effect on the page.

@@ -1,4 +1,5 @@
 /** Errors for invalid command lines, which suggest what was probably meant. Loaded only when there is one. */
+import { capitalize } from '../../base/capitalize.ts';
 import { UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import type { AnyCommand } from '../kit/command.ts';
@@ -29,7 +30,7 @@ export function usageError(
   const line = ['aops', ...path].join(' ');
   const message = error.message.replace(/^error: /, '');
   const excess = error.code === excessArguments ? tooManyArguments(message, line) : undefined;
-  const sentence = excess ?? message.charAt(0).toUpperCase() + message.slice(1) + (message.endsWith('.') ? '' : '.');
+  const sentence = excess ?? capitalize(message) + (message.endsWith('.') ? '' : '.');
   const flag = error.code === unknownOption ? /'([^'=]+)/.exec(message)?.[1] : undefined;
   const specialError = command && (fieldsBehindJson(error.code, args) ?? (flag && withoutFlag(flag, line, command)));
   if (specialError) return new UsageError(sentence, specialError);

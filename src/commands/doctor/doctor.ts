@@ -1,3 +1,4 @@
+import { capitalize } from '../../base/capitalize.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { version } from '../../base/version.ts';
@@ -20,7 +21,7 @@ interface Diagnosis {
   checks: Check[];
 }
 
-const labelOf = (id: string): string => (id === 'tls' ? 'TLS' : id.charAt(0).toUpperCase() + id.slice(1));
+const labelOf = (id: string): string => (id === 'tls' ? 'TLS' : capitalize(id));
 
 const columns = [
   column('CHECK', (check: Check) => labelOf(check.id)),

@@ -1,4 +1,5 @@
 /** The differences between two runs, for people. Pure. */
+import { capitalize } from '../../base/capitalize.ts';
 import { formatDuration } from '../../base/duration.ts';
 import { runTitle } from '../../cli/names/run-names.ts';
 import type { ConfigChange } from '../../cli/records/config-changes.ts';
@@ -77,10 +78,7 @@ export async function renderRunDiff(difference: RunDifference, view: View): Prom
 }
 
 /** `asks_before_acting` -> `Asks before acting` */
-export const titleOf = (name: string): string => {
-  const words = name.replace('_milliseconds', '').replaceAll('_', ' ');
-  return `${words[0]?.toUpperCase()}${words.slice(1)}`;
-};
+export const titleOf = (name: string): string => capitalize(name.replace('_milliseconds', '').replaceAll('_', ' '));
 
 export function valueText(name: string, value: FieldChange['before']): string {
   if (value === null || value === undefined) return '(none)';

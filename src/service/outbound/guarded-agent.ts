@@ -6,8 +6,7 @@ import { isIP } from 'node:net';
 import { Agent, buildConnector, type Connector, type Dispatcher } from '../../base/undici.ts';
 import { type Guard, guardedLookup, HostNotAllowedError, withoutBrackets } from './guarded-lookup.ts';
 import type { HostRules } from './host-rules.ts';
-import type { Lookup } from './system-lookup.ts';
-import { systemLookup } from './system-lookup.ts';
+import { type Lookup, systemLookup } from './system-lookup.ts';
 
 export interface GuardedAgentOptions {
   rules: HostRules;

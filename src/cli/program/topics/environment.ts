@@ -53,6 +53,7 @@ const surroundings: readonly (readonly [variables: string, meaning: string])[] =
   ['XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME', 'Standard folders of programs; on Windows `APPDATA` and `LOCALAPPDATA`.'],
   ['PATH', 'Where aops looks for programs: extensions, the browser, the pager, and the commands of local runs.'],
   ['TMPDIR', 'Folder for temporary files.'],
+  ['UV_THREADPOOL_SIZE', 'How many threads `aops serve` has for files and for names that are looked up (default: 16).'],
   ['TERM, COLUMNS', 'The capabilities of the terminal, and its width if the terminal does not report it.'],
   ['LANG, LC_ALL, LC_CTYPE', 'Whether the terminal can show more than ASCII.'],
   [

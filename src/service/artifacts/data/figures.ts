@@ -1,5 +1,6 @@
 /** Looks up what a block of a page shows. */
 import { type RawBuilder, sql } from 'kysely';
+import { capitalize } from '../../../base/capitalize.ts';
 import { teamUsage } from '../../plans/usage.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { BlockContent, ColumnKind, DataContent, PageContent, TableContent } from '../content.ts';
@@ -101,7 +102,7 @@ function timeTable(field: Field, points: Counts, counts: Counts, total: number):
 }
 
 const countColumns = (field: Field, kind: ColumnKind, total: number): TableContent['columns'] => [
-  { label: `${field[0]?.toUpperCase()}${field.slice(1)}`, kind },
+  { label: capitalize(field), kind },
   { label: `Number (${total} in total)`, kind: 'number' },
 ];
 

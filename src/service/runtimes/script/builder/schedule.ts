@@ -1,4 +1,5 @@
 /** When an agent should run, in words. A procedure has no schedule, so it is suggested as something to set up. Pure. */
+import { capitalize } from '../../../../base/capitalize.ts';
 import type { Statement } from '../../../words/statements.ts';
 
 export interface Schedule {
@@ -53,7 +54,7 @@ export function scheduleWords({ frequency, time, day, dayOfMonth }: Schedule): s
     hourly: 'every hour',
     daily: 'every day',
     workday: 'every workday',
-    weekly: day === undefined ? 'every week' : `every ${(day[0] as string).toUpperCase()}${day.slice(1)}`,
+    weekly: day === undefined ? 'every week' : `every ${capitalize(day)}`,
     monthly: dayOfMonth === undefined ? 'every month' : `every month on day ${dayOfMonth}`,
   }[frequency];
   return time === undefined ? words : `${words} at ${time}`;

@@ -1,0 +1,2 @@
+/** The text with a capital first letter. */
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
