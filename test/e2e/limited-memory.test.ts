@@ -12,6 +12,11 @@ itNeeding(needsLinux, 'a process with few addresses says what to do about it', a
   const limited = (command: string) => machine.run('sh', ['-c', `ulimit -v 2000000; ${command}`]);
   const unlimited = 'NODE_OPTIONS=--disable-wasm-trap-handler';
 
+  // Newer versions of Node do without the addresses.
+  if ((await limited('node -e "new WebAssembly.Memory({ initial: 1 })"')).code === 0) {
+    expect(await limited('aops agents list --json --jq .total')).toMatchObject({ code: 0, stdout: '0\n' });
+    return;
+  }
   const { code, stderr } = await limited('aops agents list');
   expect([code, stderr]).toEqual([8, expect.stringContaining('this process may not reserve the memory that WebAssembly needs.')]);
   expect(stderr).toContain(`hint: Set ${unlimited}, or raise the limit`);
