@@ -1,8 +1,9 @@
-/** Lookups by the system: one for a name at a time, so that a name without working servers occupies a single thread. */
+/** Lookups by the system: names without working servers occupy few threads. */
 import dns, { type LookupAddress, type LookupOptions } from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
-import { beforeEach, expect, it, vi } from 'vitest';
-import { systemLookup } from '../../../src/service/outbound/system-lookup.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { createSystemLookup, systemLookup } from '../../../src/service/outbound/system-lookup.ts';
 import { afterTest } from '../../support/temporary.ts';
 
 type Callback = (error: Error | null, addresses: LookupAddress[]) => void;
@@ -21,8 +22,8 @@ beforeEach(() => {
   });
 });
 
-const resultOf = (host: string, options: LookupOptions = {}) =>
-  new Promise((resolve) => systemLookup(host, { ...options, all: true }, (error, addresses) => resolve(error ?? addresses)));
+const resultOf = (host: string, options: LookupOptions = {}, lookup = systemLookup) =>
+  new Promise((resolve) => lookup(host, { ...options, all: true }, (error, addresses) => resolve(error ?? addresses)));
 
 const addresses = [{ address: '192.0.2.1', family: 4 }];
 
@@ -51,4 +52,63 @@ it('fails for all who wait for it', async () => {
   const error = new Error('EAI_AGAIN');
   lookups[0]?.end(error, []);
   expect(await Promise.all(results)).toEqual([error, error]);
+});
+
+describe('names that could not be found in time', () => {
+  const error = new Error('EAI_AGAIN');
+  let time: number;
+  let lookup: ReturnType<typeof createSystemLookup>;
+  beforeEach(() => {
+    time = 0;
+    lookup = createSystemLookup({ ...systemClock, steady: () => time });
+  });
+  /** Looks up names at the same time, and returns their results. */
+  const lookUp = (...hosts: string[]) => hosts.map((host) => resultOf(host, {}, lookup));
+  const hosts = () => lookups.map(({ host }) => host);
+  const end = (index: number, ...result: Parameters<Callback>) => lookups[index]?.end(...result);
+  /** Looks up names whose lookups end after some milliseconds. */
+  const lookUpFor = async (milliseconds: number, names: string[], ...result: Parameters<Callback>) => {
+    const results = lookUp(...names);
+    time += milliseconds;
+    for (const lookup of lookups) lookup.end(...result);
+    await Promise.all(results);
+    lookups = [];
+  };
+
+  it('are looked up two at a time, in order, and do not let others wait', async () => {
+    const slow = ['1.example', '2.example', '3.example', '4.example'];
+    await lookUpFor(1_000, slow, error, []);
+    const results = lookUp(...slow, 'fast.example');
+    expect(hosts()).toEqual(['1.example', '2.example', 'fast.example']);
+    end(1, error, []);
+    expect(await results[1]).toBe(error);
+    expect(hosts().slice(3)).toEqual(['3.example']);
+    end(0, null, addresses);
+    expect(await results[0]).toEqual(addresses);
+    expect(hosts().slice(4)).toEqual(['4.example']);
+    for (const index of [2, 3, 4]) end(index, null, addresses);
+    expect(await Promise.all(results)).toEqual([addresses, error, addresses, addresses, addresses]);
+  });
+
+  it('are looked up like all others once they are found', async () => {
+    const names = ['1.example', '2.example', '3.example'];
+    await lookUpFor(1_000, names, error, []);
+    const results = lookUp(...names);
+    for (const index of [0, 1]) end(index, null, addresses);
+    await Promise.all(results.slice(0, 2));
+    end(2, null, addresses);
+    await Promise.all(results);
+    lookUp(...names);
+    expect(hosts().slice(3)).toEqual(names);
+  });
+
+  it.each([
+    { title: 'that failed quickly', milliseconds: 999, result: [error, []] as Parameters<Callback> },
+    { title: 'whose lookups waited for a thread', milliseconds: 5_000, result: [null, addresses] as Parameters<Callback> },
+  ])('do not include those $title', async ({ milliseconds, result }) => {
+    const names = ['1.example', '2.example', '3.example'];
+    await lookUpFor(milliseconds, names, ...result);
+    lookUp(...names);
+    expect(hosts()).toEqual(names);
+  });
 });
