@@ -76,3 +76,6 @@ export class UsageError extends AopsError {
     super(message, { code, exit: exitCodes.usage, hint });
   }
 }
+
+/** The message of anything that was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

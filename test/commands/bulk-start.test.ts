@@ -7,6 +7,7 @@ import type { StartedRow } from '../../src/commands/runs/bulk/bulk-start.ts';
 import type { StartSummary } from '../../src/commands/runs/bulk/start-from-file.ts';
 import type { RunListItem } from '../../src/interface/types.ts';
 import { defaultPlan } from '../../src/service/store/access/plan.ts';
+import { answerWith, type ForeignAnswer, ForeignService } from '../support/foreign-service.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -291,6 +292,31 @@ describe('runs start --from', () => {
       message: 'Row 2 was sent with other content without a response: its run may or may not exist.',
     });
     expect(await runsOf(ownAgent)).toHaveLength(2);
+  });
+
+  it('sends a row whose outcome is unknown again under the same key', async () => {
+    const run = { id: '00000000-0000-4000-8000-000000000001', agent_id: agent, run_number: 1 };
+    const responses: ForeignAnswer[] = [answerWith(200, '<html>', 'text/html'), answerWith(201, { run })];
+    const foreign = await ForeignService.start({
+      'POST /v2/teams/:team/runs': () => responses.shift(),
+      'GET /v2/agents/:id': () => ({ agent: { id: agent, name: 'other' } }),
+    });
+    await service.file('unknown.csv', 'n\n1\n');
+    const argv = ['runs', 'start', '--agent', agent, '--from', 'unknown.csv', '--message', 'n={{ n }}', '--json'];
+    const start = () => service.cli(argv, { env: { AOPS_BASE_URL: foreign.url } });
+    const first = await start();
+    expect([first.code, errorOf(first.stderr).code]).toEqual([13, 'outcome_unknown']);
+    expect((await start()).json()).toMatchObject({ started: 1 });
+    const keys = foreign.requests.filter(({ method }) => method === 'POST').map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toEqual([keys[0], keys[0]]);
+  });
+
+  it('reports that the rows that failed cannot be written', async () => {
+    const file = newName('csv');
+    await service.file(file, 'upload\nabsent.txt\n');
+    const failed = path.join('no folder', 'failed.csv');
+    const result = await service.cli(['runs', 'start', '--agent', agent, '--from', file, '--failed', failed, '--json']);
+    expect([result.code, errorOf(result.stderr)]).toMatchObject([1, { code: 'not_writable', message: expect.stringContaining(failed) }]);
   });
 
   it('does not start the same rows in two processes', async () => {

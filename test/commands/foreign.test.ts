@@ -24,11 +24,11 @@ beforeAll(async () => {
   folder = await temporaryFolder();
 });
 
-const cli = (service: ForeignService, ...argv: string[]): Promise<CliResult> =>
-  runCli(argv, {
-    cwd: folder,
-    env: { ...folderEnv(folder), AOPS_API_KEY: 'foreign-key', AOPS_BASE_URL: service.url, AOPS_TEAM_ID: team },
-  });
+const optionsFor = ({ url }: ForeignService) => ({
+  cwd: folder,
+  env: { ...folderEnv(folder), AOPS_API_KEY: 'foreign-key', AOPS_BASE_URL: url, AOPS_TEAM_ID: team },
+});
+const cli = (service: ForeignService, ...argv: string[]): Promise<CliResult> => runCli(argv, optionsFor(service));
 
 const errorOf = ({ stderr }: CliResult): Record<string, unknown> =>
   (JSON.parse(stderr.trim().split('\n').at(-1) as string) as { error: Record<string, unknown> }).error;
@@ -304,6 +304,61 @@ describe('a run that the service does not show', () => {
       [expect.objectContaining({ run_id: otherId, title: 'Pay the invoice?' })],
     ]);
     expect(inbox.stderr).toContain(`Run ${someId} is waiting for an answer, but its request cannot be read`);
+  });
+
+  it('does not keep a command from answering the others, which it reports', async () => {
+    const answers: unknown[] = [];
+    const service = await ForeignService.start({
+      ...routes,
+      'POST /v2/runs/:id/human-requests/:request/respond': ({ body }, id) => {
+        answers.push([id, body]);
+        return { success: true, human_request: { ...request, response: 'approved', responded_at: timestamp } };
+      },
+    });
+    const result = await cli(service, 'runs', 'respond', '--type', 'approval', '--approve', '--yes', '--json');
+    expect(result.stderr).toContain(`The request of run ${someId} cannot be read, so it is not answered: `);
+    expect(answers).toEqual([[otherId, { approved: true }]]);
+    expect(result.code).toBe(0);
+  });
+
+  it('is reported once while the inbox is watched', async () => {
+    let polls = 0;
+    let interrupt = (): void => undefined;
+    const service = await ForeignService.start({
+      ...routes,
+      'GET /v2/teams/:team/runs': () => ({ data: [row(someId), ...(++polls < 3 ? [row(otherId)] : [])], total: polls < 3 ? 2 : 1 }),
+    });
+    const { code, stderr } = await runCli(['inbox', '--watch'], {
+      ...optionsFor(service),
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (stdout) => {
+        if (stdout.includes('✓')) interrupt();
+      },
+    });
+    expect([code, stderr.split('its request cannot be read').length - 1]).toEqual([130, 1]);
+  });
+
+  it('can have a question without questions', async () => {
+    const question = { ...request, type: 'question' };
+    const service = await ForeignService.start({
+      ...routes,
+      'GET /v2/runs/:id': () => ({ run: row(otherId), pending_human_request: question }),
+    });
+    expect(errorOf(await cli(service, 'runs', 'respond', otherId, '--approve', '--json'))).toMatchObject({
+      exit: 2,
+      message: '"Pay the invoice?" is a question, not an approval.',
+    });
+  });
+
+  it('cannot be started again if its agent was deleted', async () => {
+    const service = await ForeignService.start({ 'GET /v2/runs/:id': () => ({ run: { ...row(otherId), agent_id: null } }) });
+    expect(errorOf(await cli(service, 'runs', 'rerun', otherId, '--json'))).toMatchObject({
+      code: 'cannot_rerun',
+      exit: 6,
+      message: 'The run cannot be started again, because its agent was deleted.',
+    });
   });
 
   it('can omit the null request, and its number in lists', async () => {

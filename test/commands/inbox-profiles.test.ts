@@ -64,6 +64,8 @@ describe('inbox --all-profiles', () => {
     const table = await runCli(['inbox', '--all-profiles', '--no-input'], { env: { ...env, NO_COLOR: '1' }, tty: true });
     expect(table.stdout).toMatch(/^PROFILE .*\none .* Pay\? .*\ntwo .* Ship\? /);
     expect((await inbox(env, '--type', 'question', '--json')).json()).toMatchObject({ data: [], total: 0 });
+    const own = await runCli(['inbox', '--json'], { env: await machine({ signedOut: false }) });
+    expect(own.json<{ data: object[] }>().data).toMatchObject([{ title: 'Pay?', profile: 'one' }]);
   });
 
   it('reports a profile that cannot be read, and still shows the others', async () => {

@@ -1,4 +1,6 @@
 /** A person who answers requests in the inbox, one after the other. test/e2e/inbox.test.ts does the same on a pseudo-terminal. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CliTerminal } from '../support/cli-terminal.ts';
 import { keys } from '../support/screen.ts';
@@ -70,6 +72,36 @@ describe('a list of requests', () => {
     await inbox.asks('Pay C?');
     inbox.type(keys.ctrlC);
     expect((await inbox.end).code).toBe(130);
+  });
+
+  it('numbers a request that was left and is opened again by its position among the others', async () => {
+    for (const title of ['Pay A?', 'Pay B?']) await waitingFor(title);
+    const inbox = service.terminal('inbox');
+    await inbox.asks('2 requests are waiting for an answer');
+    inbox.type(keys.enter);
+    await inbox.asks('Pay A?');
+    inbox.type(...leaveIt);
+    await inbox.asks('2 requests are waiting for an answer');
+    inbox.type(keys.up, keys.enter);
+    await inbox.shows('1 of 2');
+    await inbox.asks('Pay A?');
+    inbox.type(keys.ctrlC);
+    expect((await inbox.end).code).toBe(130);
+  });
+
+  it('ends with an error if the answer is refused', async () => {
+    const run = await waitingFor('Pay A?');
+    const name = path.join(service.folder, 'token');
+    await service.cli(['local', 'token', 'create', 'reader', '--scope', 'runs:read', '--to', name, '--yes']);
+    const env = { ...service.env, AOPS_API_KEY: (await readFile(name, 'utf8')).trim() };
+    const inbox = new CliTerminal(['inbox'], { cwd: service.folder, env });
+    await inbox.asks('1 request is waiting for an answer');
+    inbox.type(keys.enter);
+    await inbox.asks('Pay A?');
+    inbox.type(keys.down, keys.enter);
+    const { code, stderr } = await inbox.end;
+    expect([code, stderr]).toEqual([5, expect.stringContaining('error: ')]);
+    expect((await service.get(run)).run.status).toBe('waiting');
   });
 
   it('is printed instead of offered for a program, also on a terminal', async () => {

@@ -178,6 +178,33 @@ describe('runs rerun', () => {
     expect(await runsOf(agent)).toHaveLength(1);
   });
 
+  it('aligns the runs of the preview, and names at most three files that are not copied', async () => {
+    const agent = await service.agent('- exec: { run: "for i in $(echo {{ message }}); do touch new$i.txt; done; [ ! -e new4.txt ]" }');
+    await service.until(await service.start(agent, '1 2 3'), 'completed');
+    await service.until(await service.start(agent, '1 2 3 4'), 'failed');
+    const { stderr } = await service.cli(['runs', 'rerun', '--agent', agent]);
+    expect(stderr.replaceAll(/[0-9a-f-]{36}/g, 'ID')).toContain(
+      '2 runs:\n' +
+        '  ID  completed  1 2 3\n    Not copied, because the run wrote or changed them: new1.txt, new2.txt, new3.txt\n' +
+        '  ID  failed     1 2 3 4\n    Not copied, because the run wrote or changed them: new1.txt, new2.txt, new3.txt and 1 more\n',
+    );
+  });
+
+  it('is not done by two processes at the same time', async () => {
+    const agent = await service.agent('- fail: "no"');
+    await service.until(await service.start(agent, 'first'), 'failed');
+    const argv = ['runs', 'rerun', '--agent', agent, '--status', 'failed'];
+    const terminal = service.terminal(...argv);
+    await terminal.shows('Start this run again? (y/N)');
+    const refusal = await service.cli([...argv, '--yes', '--json']);
+    expect([refusal.code, errorOf(refusal.stderr)]).toMatchObject([6, { code: 'rerun_running' }]);
+    // A plan changes nothing.
+    expect((await service.cli([...argv, '--dry-run'])).json()).toMatchObject({ body: { message: 'first' } });
+    terminal.type(keys.enter);
+    await terminal.end;
+    expect((await service.cli([...argv, '--yes'])).code).toBe(0);
+  });
+
   it('uses a temporary webhook only if one is specified', async () => {
     const original = await service.run('- say: hi');
     await service.until(original, 'completed');

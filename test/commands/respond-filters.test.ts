@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Context } from '../../src/cli/kit/context.ts';
 import type { Client } from '../../src/client/client.ts';
-import { checkUnchanged } from '../../src/commands/runs/respond-many.ts';
+import { checkUnchanged, shapeOf } from '../../src/commands/runs/respond-many.ts';
 import { failureOf } from '../client/harness.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -21,6 +21,11 @@ async function waitingRuns(agent: string, ...messages: string[]): Promise<string
   return runs;
 }
 const statusOf = async (run: string) => (await service.get(run)).run.status;
+
+it('an approval and a question never have the same shape', () => {
+  const request = { id: 'q', title: 'Pay?', description: null, created_at: null };
+  expect(shapeOf({ ...request, type: 'approval' })).not.toBe(shapeOf({ ...request, type: 'question' }));
+});
 
 describe('runs respond with filters', () => {
   it('shows the matching requests, and answers them when that was confirmed', async () => {

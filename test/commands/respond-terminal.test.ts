@@ -1,5 +1,6 @@
 /** `runs respond` for a person at a terminal: when it asks, and that nothing is decided by mistake. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { keys } from '../support/screen.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -119,6 +120,22 @@ describe('several runs', () => {
     terminal.type('y\r');
     expect((await terminal.end).code).toBe(0);
     for (const run of runs) await service.until(run, 'completed');
+  });
+
+  it('get no answer to requests that nobody has seen', async () => {
+    const agent = await service.agent(`${approval}\n- approve: { id: again, title: "Really pay?" }`);
+    const runs = [await service.start(agent), await service.start(agent)];
+    for (const run of runs) await service.until(run, 'waiting');
+    const terminal = service.terminal('runs', 'respond', ...runs, '--approve', '--json');
+    await terminal.shows('Approve all 2 requests?');
+    const [first] = runs as [string];
+    await service.cli(['runs', 'respond', first, '--approve']);
+    await eventually('the next request', async () => (await service.get(first)).request?.title === 'Really pay?');
+    terminal.type('y\r');
+    const { code, stdout } = await terminal.end;
+    const { data } = JSON.parse(stdout);
+    expect([code, data]).toMatchObject([6, [{ run_id: first, error: { code: 'request_changed' } }, { response: 'approved' }]]);
+    expect((await service.get(first)).request?.title).toBe('Really pay?');
   });
 
   it('are not listed before they are answered with --yes --quiet', async () => {

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { scriptedServer } from '../client/harness.ts';
 import { json } from '../faults/raw-server.ts';
 import { runCli } from '../support/run-cli.ts';
+import { keys } from '../support/screen.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 const deploy = '- approve: { id: go, title: "Deploy?" }\n- say: deployed';
@@ -58,6 +59,26 @@ describe('runs send to a waiting run', () => {
     expect(sendResult.stdout).toMatch(/^Answered\tWhich vendor\?\nResponse\tAcme Inc\n/);
     await service.until(run, 'completed');
     expect(await service.texts(run)).toContain('Acme Inc');
+  });
+
+  it.each([
+    ['an approval', deploy, 'Deny it, with the message as the reason'],
+    ['a question', vendor, 'Send the message as the answer'],
+    ['several questions', twoQuestions, 'Send the message as the answer to all 2 questions'],
+  ])('asks at a terminal whether the message is the answer to %s', async (_, steps, choice) => {
+    const run = await service.waiting(steps);
+    const terminal = service.terminal('runs', 'send', run, 'not on a Friday');
+    // The keys were meant for something else.
+    terminal.type(keys.down, keys.enter);
+    await terminal.asks(choice);
+    terminal.type(keys.ctrlC);
+    expect((await terminal.end).code).toBe(130);
+    expect((await service.get(run)).run.status).toBe('waiting');
+    const second = service.terminal('runs', 'send', run, 'not on a Friday');
+    await second.asks(choice);
+    second.type(keys.down, keys.enter);
+    expect((await second.end).stdout).toContain('not on a Friday');
+    expect((await service.get(run)).request?.title ?? '').not.toBe('Deploy?');
   });
 
   it('rejects --as-answer if nothing is pending', async () => {

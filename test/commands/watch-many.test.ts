@@ -135,6 +135,15 @@ describe.concurrent('runs watch --agent', () => {
     expect(finished.map(({ run_id }) => run_id).sort()).toEqual([...runs].sort());
   });
 
+  it('ends with --no-new when every run has ended or waits for a person', async () => {
+    const own = await startTestService();
+    await own.until(await own.run('- say: fine'), 'completed');
+    const waiting = await own.waiting(`${pay}\n- say: later`);
+    const result = await own.cli(['runs', 'watch', '--all', '--no-new', '--json']);
+    expect(result.code).toBe(12);
+    expect(result.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual([waiting]);
+  });
+
   it('adds runs that start later, until it is interrupted', async () => {
     const agent = await service.agent(pay, 'later');
     await service.until(await service.start(agent), 'waiting');

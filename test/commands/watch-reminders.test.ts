@@ -6,6 +6,7 @@ import { TranscriptSink } from '../../src/commands/runs/sinks.ts';
 import { plainStyles } from '../../src/terminal/style.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { Forwarder } from '../support/forwarder.ts';
+import { expectHarmless } from '../support/hostile-text.ts';
 import { startTestService } from '../support/service.ts';
 
 /** How far the clock of the service is ahead, in milliseconds. */
@@ -82,6 +83,19 @@ it.each([1, 2])('waiting for %i of them runs the command of --exec', async (coun
   const argv = ['runs', 'wait', ...ids, '--exec', 'echo "$AOPS_EVENT: $AOPS_REQUEST_TITLE"'];
   const result = await watch(ids, argv, { pending: 'human_request.pending: Pay?', reminder: 'human_request.reminder: Pay?' });
   expect(result.code).toBe(0);
+});
+
+it('waiting for several of them shows a person which of them waits for what, in harmless text', async () => {
+  const steps = '- approve: { id: pay, title: "Pay\\u001b[2J?" }';
+  const runs = [await service.waiting(steps), await service.waiting(steps)];
+  const terminal = service.terminal('runs', 'wait', ...runs);
+  await terminal.shows('Waiting for 2 runs of 2');
+  await remind();
+  await terminal.shows(/Reminder: \S+#\d+ has been waiting for \d+s: Pay\S*\?\n/);
+  terminal.interrupt();
+  const { code, stderr } = await terminal.end;
+  expect(code).toBe(130);
+  expectHarmless(stderr);
 });
 
 it('prints no reminder of a request whose prompt is on the screen', async () => {

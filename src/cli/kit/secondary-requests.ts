@@ -1,4 +1,5 @@
 /** Requests whose responses are only a part of what a command shows, or only needed for a warning. */
+import { messageOf } from '../../base/errors.ts';
 import { NotOfferedError, ServiceAnswerError } from '../../client/errors.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Context } from './context.ts';
@@ -28,9 +29,7 @@ export async function readBack<Resource>(context: Context, read: Promise<Resourc
   try {
     return await read;
   } catch (error) {
-    context.terminal.warn(
-      `${done}, but it could not be read back: ${sanitizeLine(error instanceof Error ? error.message : String(error))}`,
-    );
+    context.terminal.warn(`${done}, but it could not be read back: ${sanitizeLine(messageOf(error))}`);
     return fallback;
   }
 }

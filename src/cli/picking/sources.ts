@@ -53,7 +53,7 @@ export const remoteSources = {
   },
   artifacts: async (client: Client): Promise<Word[]> => {
     const { artifacts } = await client.call('listArtifacts', { query: { limit } });
-    return artifacts.map(({ id, status, title }) => [id, `${status}  ${title ?? ''}`]);
+    return artifacts.map(({ id, status, title }) => [id, title ? `${status}  ${title}` : status]);
   },
   connections: async (client: Client, teamId: string): Promise<Word[]> => {
     const { integrations } = await client.call('listConnections', { params: { teamId }, query: { limit } });

@@ -5,7 +5,7 @@
  * is answered only with what the client's user enters in a form.
  */
 
-import { AopsError } from '../../base/errors.ts';
+import { AopsError, messageOf } from '../../base/errors.ts';
 import { isObject, type JsonObject, jsonValue } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
 import type { Params } from '../../interface/types.ts';
@@ -236,9 +236,7 @@ export class Bridge {
     try {
       await this.#client.send({ ...postRequest(line, this.#headers(message), false), statusOnly: true });
     } catch (error) {
-      this.#options.log(
-        `${message.method ?? 'an answer'} did not reach the service: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#options.log(`${message.method ?? 'an answer'} did not reach the service: ${messageOf(error)}`);
     }
   }
 
@@ -295,7 +293,7 @@ export class Bridge {
   }
 
   #spawn(task: Promise<void>): void {
-    const guardedTask = task.catch((error: unknown) => this.#options.log(error instanceof Error ? error.message : String(error)));
+    const guardedTask = task.catch((error: unknown) => this.#options.log(messageOf(error)));
     this.#tasks.add(guardedTask);
     void guardedTask.finally(() => this.#tasks.delete(guardedTask));
   }
@@ -312,7 +310,7 @@ const isRequest = (message: Record<string, unknown>): message is Record<string, 
 /** A failure as an answer: the service's own if it sent one, or else what happened and what to do. */
 function failureOf(error: unknown): RpcFailure {
   if (error instanceof ServiceAnswerError && error.rpc !== undefined) return error.rpc;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (!(error instanceof AopsError)) return { code: rpcCodes.internalError, message };
   const { code, hint, details } = error;
   return {

@@ -1,5 +1,6 @@
 /** The certificate of a service with TLS: the part that identifies it on this machine, and how to reload it. */
 
+import { messageOf } from '../../base/errors.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import type { Service } from '../../service/service.ts';
 import { type ListeningInput, readTls } from './listening.ts';
@@ -19,7 +20,7 @@ export async function reloadTls(
     context.terminal.note('The TLS certificate was reloaded.');
     return pair?.cert;
   } catch (error) {
-    context.terminal.warn(`The TLS certificate was not reloaded: ${error instanceof Error ? error.message : String(error)}`);
+    context.terminal.warn(`The TLS certificate was not reloaded: ${messageOf(error)}`);
     return undefined;
   }
 }

@@ -1,5 +1,6 @@
 /** Failures of a browser, in words for the author of the procedure. */
 import { formatDuration } from '../../base/duration.ts';
+import { messageOf } from '../../base/errors.ts';
 import { ServiceError } from '../errors.ts';
 
 /** A page does not behave as the procedure expects. */
@@ -64,7 +65,7 @@ export function startProblem(executable: string, error: unknown): ServiceError {
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the library colours its messages
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).replace(/\x1b\[[0-9;]*m/g, '');
+const textOf = (error: unknown): string => messageOf(error).replace(/\x1b\[[0-9;]*m/g, '');
 
 /** The first line of an error of the library, without the name of its function. */
 const plainMessage = (error: unknown): string =>

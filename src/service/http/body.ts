@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { steadyTime, systemClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
 import { ServiceError } from '../errors.ts';
 
 export const jsonLimit = 1024 * 1024;
@@ -174,7 +175,7 @@ export function parseJson(bytes: Buffer, contentType: string | undefined): unkno
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    throw new ServiceError(400, 'invalid_request', `The body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ServiceError(400, 'invalid_request', `The body is not valid JSON: ${messageOf(error)}`);
   }
   if (isDeeperThan(value, maxDepth)) throw new ServiceError(400, 'invalid_request', `The body is nested deeper than ${maxDepth} levels.`);
   return value;

@@ -1,7 +1,7 @@
 /** Validates the certificate of the service before it is used: with a mismatched pair, every connection would fail. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { UsageError } from '../../base/errors.ts';
+import { messageOf, UsageError } from '../../base/errors.ts';
 import { isLoopback } from '../../base/loopback.ts';
 
 /** PEM texts: the certificate chain and its private key. */
@@ -29,7 +29,7 @@ export function checkTls({ cert, key }: TlsPair, now: number): void {
   try {
     createSecureContext({ cert, key });
   } catch (error) {
-    throw invalid(`The TLS certificate and its key cannot be used: ${error instanceof Error ? error.message : String(error)}.`);
+    throw invalid(`The TLS certificate and its key cannot be used: ${messageOf(error)}.`);
   }
   if (Date.parse(certificate.validTo) <= now) throw invalid(`The TLS certificate expired on ${certificate.validTo}.`);
 }

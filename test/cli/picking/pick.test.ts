@@ -128,13 +128,17 @@ describe('picking', () => {
   });
 
   it('shows an ID after its description, and a profile with its address', async () => {
-    const artifacts = [{ id: uuidOf(7), status: 'completed', title: 'Week' }];
+    const artifacts = [
+      { id: uuidOf(7), status: 'completed', title: 'Week' },
+      { id: uuidOf(8), status: 'running', title: null },
+    ];
     const { context, outputs } = pickWith({ listArtifacts: { artifacts } }, [], {
       profiles: [{ name: 'work', base_url: 'https://x.example' }],
     });
     expect(await pick(context, harmlessCommand, { complete: 'artifacts' }, undefined)).toBe(uuidOf(7));
     expect(await pick(context, harmlessCommand, { complete: 'profiles' }, undefined)).toBe('work');
     expect(outputs.map(({ choices }) => choices[0]?.name)).toEqual([`completed  Week  ${uuidOf(7)}`, 'work  https://x.example']);
+    expect(outputs[0]?.choices[1]?.name).toBe(`running  ${uuidOf(8)}`);
   });
 
   it('of a value that belongs to an agent or a queue lists those of its owner', async () => {
@@ -145,8 +149,11 @@ describe('picking', () => {
         files: schedules(params.agent_id).map(() => ({ path: 'notes.md', updated_at: null })),
       }),
     };
-    for (const owner of ['support', uuidOf(2)])
-      expect(await pick(pickWith(answers).context, harmlessCommand, { complete: 'memory' }, owner)).toBe('notes.md');
+    for (const owner of ['support', uuidOf(2)]) {
+      const { context, outputs } = pickWith(answers);
+      expect(await pick(context, harmlessCommand, { complete: 'memory' }, owner)).toBe('notes.md');
+      expect(outputs[0]?.choices).toEqual([{ value: 'notes.md', name: 'notes.md' }]);
+    }
     for (const owner of ['invoices', 'unknown', undefined])
       expect(await failureOf(pick(pickWith(answers).context, harmlessCommand, { complete: 'memory' }, owner))).toMatchObject({
         code: 'nothing_to_pick',

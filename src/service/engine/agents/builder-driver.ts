@@ -1,5 +1,6 @@
 /** Executes a `builder_run` job: lets the builder of the runtime work, and records the outcome. After a restart, it starts over. */
 
+import { messageOf } from '../../../base/errors.ts';
 import type { RevisionConfig } from '../../../interface/types.ts';
 import { findChromium } from '../../browser/chromium.ts';
 import { hostTrouble } from '../../host-trouble.ts';
@@ -75,7 +76,7 @@ async function build(
   } catch (error) {
     if (error instanceof BuildLostError || hostTrouble(error) !== undefined) throw error;
     engine.log('warn', 'a builder run failed with an error of its builder', { builder_run: run.id, ...errorFields(error) });
-    return { status: 'failed', error: `The builder failed: ${error instanceof Error ? error.message : String(error)}` };
+    return { status: 'failed', error: `The builder failed: ${messageOf(error)}` };
   }
 }
 

@@ -1,4 +1,5 @@
 /** Executes a `run` job: prepares the sandbox, lets the runtime advance the run, and records the outcome. */
+import { messageOf } from '../../../base/errors.ts';
 import { hostTrouble } from '../../host-trouble.ts';
 import { errorFields } from '../../log.ts';
 import type { Outcome } from '../../runtimes/run-host.ts';
@@ -193,7 +194,7 @@ async function advance(
   } catch (error) {
     if (isLost(error) || signal.aborted || hostTrouble(error) !== undefined) throw error;
     engine.log('warn', 'a run failed with an error of its runtime', { run: job.subject_id, ...errorFields(error) });
-    return { status: 'failed', error: error instanceof Error ? error.message : String(error) };
+    return { status: 'failed', error: messageOf(error) };
   }
 }
 

@@ -1,11 +1,12 @@
 /** Errors of the connection to a database, after which the same query may succeed. */
+import { messageOf } from '../../../base/errors.ts';
 
 /** The database cannot be reached, or has ended the connection. Whether a transaction in progress was committed may be unknown. */
 export class DatabaseUnavailableError extends Error {
   readonly code = 'DATABASE_UNAVAILABLE';
 
   constructor(cause: unknown) {
-    super(`The database is not available: ${cause instanceof Error ? cause.message : String(cause)}.`, { cause });
+    super(`The database is not available: ${messageOf(cause)}.`, { cause });
     this.name = 'DatabaseUnavailableError';
   }
 }

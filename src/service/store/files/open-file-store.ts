@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { type Clock, systemClock } from '../../../base/clock.ts';
-import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
+import { AopsError, exitCodes, messageOf, UsageError } from '../../../base/errors.ts';
 import { FileStore } from '../../files/file-store.ts';
 import { FolderFiles } from '../../files/folder-files.ts';
 import { describeFileStore, type FileStoreSetting } from '../../files/setting.ts';
@@ -61,7 +61,7 @@ async function tryOut(files: FileStore): Promise<void> {
 }
 
 function unusable(setting: FileStoreSetting, cause: unknown): AopsError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new AopsError(`Files cannot be stored in ${describeFileStore(setting)}: ${reason.replace(/\.$/, '')}.`, {
     code: 'file_store_unusable',
     exit: exitCodes.unavailable,

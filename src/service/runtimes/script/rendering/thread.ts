@@ -1,6 +1,7 @@
 /** A thread that renders templates, one request at a time. It ends if a request does not get a proper response. */
 import { Worker } from 'node:worker_threads';
 import { steadyTime, systemClock } from '../../../../base/clock.ts';
+import { messageOf } from '../../../../base/errors.ts';
 import { TemplateError } from '../../../../base/liquid.ts';
 import type { RenderRequest, RenderResponse } from './messages.ts';
 import { startFailure } from './start-failure.ts';
@@ -92,7 +93,7 @@ export class Thread {
       try {
         this.#worker.postMessage(request);
       } catch (error) {
-        reject(new TemplateError(`what templates read cannot be used: ${error instanceof Error ? error.message : String(error)}`));
+        reject(new TemplateError(`what templates read cannot be used: ${messageOf(error)}`));
       }
     });
   }

@@ -1,5 +1,6 @@
 /** Renders templates in a separate thread, where they do not block the service: the other end of `pool.ts`. Bundled as a separate file. */
 import { parentPort } from 'node:worker_threads';
+import { messageOf } from '../../../../base/errors.ts';
 import { TemplateError } from '../../../../base/liquid.ts';
 import { memoryScope } from '../memory-scope.ts';
 import type { RenderRequest, RenderResponse } from './messages.ts';
@@ -17,7 +18,7 @@ function renderResponse({ parts, scope, memory }: RenderRequest): RenderResponse
     return { values };
   } catch (error) {
     if (error instanceof TemplateError) return { problem: error.message, position: error.position };
-    return problem(error instanceof Error ? error.message : String(error));
+    return problem(messageOf(error));
   }
 }
 
@@ -28,7 +29,7 @@ parentPort?.on('message', (request: RenderRequest) => {
   try {
     parentPort?.postMessage(response);
   } catch (error) {
-    parentPort?.postMessage(problem(`a value cannot be used: ${error instanceof Error ? error.message : String(error)}`));
+    parentPort?.postMessage(problem(`a value cannot be used: ${messageOf(error)}`));
   }
 });
 // The time limit starts here: a busy machine can be slow to start a thread.

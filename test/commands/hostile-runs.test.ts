@@ -1,0 +1,64 @@
+/** Several runs of a service that sends hostile text: no sequence of it reaches the terminal, and the failure of one run is reported. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { answerWith, type ForeignRoutes, ForeignService } from '../support/foreign-service.ts';
+import { expectHarmless, expectNoFakeHint, hostileText } from '../support/hostile-text.ts';
+import { type CliResult, runCli } from '../support/run-cli.ts';
+import { folderEnv } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const idOf = (number: number): string => `00000000-0000-4000-8000-00000000000${number}`;
+const [team, agent, first, second] = [idOf(1), idOf(2), idOf(3), idOf(4)];
+const timestamp = '2026-07-18T09:30:00Z';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+
+const optionsFor = ({ url }: ForeignService) => ({
+  cwd: folder,
+  env: { ...folderEnv(folder), AOPS_API_KEY: 'key', AOPS_BASE_URL: url, AOPS_TEAM_ID: team },
+});
+const cli = (service: ForeignService, ...argv: string[]): Promise<CliResult> => runCli(argv, optionsFor(service));
+
+const runOf = (id: string, status: string) => ({
+  ...{ id, run_number: Number(id.at(-1)), agent_id: agent, status, title: hostileText, error: null, source: null },
+  ...{ created_at: timestamp, started_at: timestamp, completed_at: null, updated_at: timestamp },
+});
+const request = { id: idOf(9), type: 'approval', title: hostileText, description: hostileText, created_at: timestamp };
+
+/** Routes of a service with two runs. @param read the answer to a request for one of them */
+const routesOf = (read: ForeignRoutes[string]): ForeignRoutes => ({
+  'GET /v2/teams/:team/runs': () => ({
+    data: [first, second].map((id) => ({ ...runOf(id as string, 'waiting'), agent_name: hostileText })),
+    total: 2,
+  }),
+  'GET /v2/runs/:id': read,
+  'GET /v2/runs/:id/messages': () => ({ messages: [], total: 0, limit: 50, offset: 0 }),
+  'GET /v2/teams/:team/agents': () => ({ agents: [{ id: agent, name: hostileText }], total: 1 }),
+});
+
+describe.each([['watch'], ['wait']])('runs %s', (command) => {
+  it('names runs and their failures in harmless text', async () => {
+    const service = await ForeignService.start(
+      routesOf((_, id) =>
+        id === first ? answerWith(403, { error: 'forbidden', message: hostileText }) : { run: runOf(id as string, 'failed') },
+      ),
+    );
+    const { code, stdout, stderr } = await cli(service, 'runs', command, first as string, second as string);
+    expect(code).toBe(5);
+    expect(stderr).toContain('plain');
+    expectHarmless(stdout + stderr);
+    expectNoFakeHint(stdout + stderr);
+  });
+});
+
+it('runs watch ends if an answer from the answers file is refused', async () => {
+  const service = await ForeignService.start({
+    ...routesOf((_, id) => ({ run: runOf(id as string, 'waiting'), pending_human_request: { ...request, title: 'Pay?' } })),
+    'POST /v2/runs/:id/human-requests/:request/respond': () => answerWith(403, { error: 'forbidden', message: 'Not you.' }),
+  });
+  const argv = ['runs', 'watch', first as string, second as string, '--answers', '-', '--json'];
+  const { code, stderr } = await runCli(argv, { ...optionsFor(service), stdin: 'approvals: { "Pay?": true }\n' });
+  expect([code, stderr]).toEqual([5, expect.stringContaining('Not you.')]);
+});
