@@ -160,7 +160,9 @@ describe('aops inbox', () => {
     const { signal } = controller;
     const request = { id: 'q1', title: 'Pay?', run_id: 'r1', agent_name: 'payer' } as PendingRequest;
     const reminded = (reminders: number): PendingRequest => ({ ...request, reminders, reminded_at: `2026-11-20T0${reminders}:00:00Z` });
-    const polls = [[request], [{ ...request, reminded_at: null }], [reminded(1)], [reminded(1)], [reminded(2)], []];
+    // Some services might send null instead.
+    const unreminded = { ...request, reminded_at: null } as unknown as PendingRequest;
+    const polls = [[request], [unreminded], [reminded(1)], [reminded(1)], [reminded(2)], []];
     const load = async (): Promise<PendingRequest[]> => polls.shift() ?? Promise.reject(controller.abort());
     const clock: Clock = { now: () => 0, sleep: async () => undefined };
     const events: InboxEvent[] = [];

@@ -23,7 +23,7 @@ async function waitingRuns(agent: string, ...messages: string[]): Promise<string
 const statusOf = async (run: string) => (await service.get(run)).run.status;
 
 it('an approval and a question never have the same shape', () => {
-  const request = { id: 'q', title: 'Pay?', description: null, created_at: null };
+  const request = { id: 'q', title: 'Pay?', description: null, created_at: '2026-01-01T00:00:00Z' };
   expect(shapeOf({ ...request, type: 'approval' })).not.toBe(shapeOf({ ...request, type: 'question' }));
 });
 
