@@ -43,6 +43,11 @@ export class Sandbox implements SandboxFiles {
     this.#directory = path.join(home, 'workspace');
   }
 
+  /** Another object for the same folders, which counts its own changes. */
+  sameFolders(): Sandbox {
+    return new Sandbox(this.id, this.#home, { searchPath: this.#searchPath, process: this.#process });
+  }
+
   /** The workspace on disk, for programs that work in it. */
   get directory(): string {
     this.#changeCount = Number.POSITIVE_INFINITY;

@@ -18,9 +18,16 @@ interface Entry {
   copy: LocalCopy;
   /** Whether the folders may differ from the record only by what this node has changed. */
   isTrusted: boolean;
+  /** The sandbox for the run that has created the folders, which are empty if nobody has opened them since. */
+  created?: Sandbox | undefined;
   /** The number of executions that use it. */
   users: number;
   lastUsedAt: number;
+}
+
+interface OpenOptions {
+  created?: Sandbox | undefined;
+  signal: AbortSignal;
 }
 
 export interface CopiesOptions {
@@ -53,20 +60,24 @@ export class LocalCopies {
     if (entry !== undefined) entry.isTrusted = false;
   }
 
+  /** Creates the folders of a sandbox without recorded files, unless they exist. Whoever else opens them compares them with the record. */
   createNow(id: string): Sandbox | undefined {
-    return this.#options.sandboxes.createNow(id);
+    const created = this.#options.sandboxes.createNow(id);
+    if (created !== undefined && !this.#entries.has(id)) this.#add(id, created.sameFolders()).created = created;
+    return created;
   }
 
-  /** The copy for an execution of a run. @param version of its record */
-  async open(id: string, version: number, signal: AbortSignal): Promise<RunWorkspace> {
+  /** The copy for an execution of a run. @param version of its record @param created the result of `createNow` */
+  async open(id: string, version: number, { created, signal }: OpenOptions): Promise<RunWorkspace> {
     return this.#queue.run(id, async () => {
-      const entry = await this.#entry(id);
+      const entry = this.#createdEntry(id, created) ?? (await this.#entry(id));
+      const sandbox = entry.created ?? (await this.#options.sandboxes.create(id));
       const mayDiffer = entry.isTrusted;
       if (mayDiffer) await entry.copy.pull();
-      else await this.#restore(entry, version, signal);
+      else if (entry.created === undefined) await this.#restore(entry, version, signal);
+      entry.created = undefined;
       entry.isTrusted = true;
       entry.users += 1;
-      const sandbox = await this.#options.sandboxes.create(id);
       return new SharedRun(this.#engine, {
         ...{ copy: entry.copy, sandbox, node: this.#options.node, mayDiffer },
         inTurn: (work) => this.#queue.run(id, work),
@@ -106,11 +117,20 @@ export class LocalCopies {
 
   async #entry(id: string): Promise<Entry> {
     const sandbox = await this.#options.sandboxes.create(id);
-    let entry = this.#entries.get(id);
-    if (entry === undefined) {
-      entry = { copy: new LocalCopy(this.#engine, sandbox), isTrusted: false, users: 0, lastUsedAt: this.#engine.clock.now() };
-      this.#entries.set(id, entry);
-    }
+    const entry = this.#entries.get(id) ?? this.#add(id, sandbox);
+    entry.created = undefined;
+    return entry;
+  }
+
+  /** The entry of folders that a run has created, if nobody else has opened them. */
+  #createdEntry(id: string, created: Sandbox | undefined): Entry | undefined {
+    const entry = this.#entries.get(id);
+    return created !== undefined && entry?.created === created ? entry : undefined;
+  }
+
+  #add(id: string, sandbox: Sandbox): Entry {
+    const entry: Entry = { copy: new LocalCopy(this.#engine, sandbox), isTrusted: false, users: 0, lastUsedAt: this.#engine.clock.now() };
+    this.#entries.set(id, entry);
     return entry;
   }
 

@@ -53,8 +53,12 @@ export class SharedWorkspaces implements Workspaces {
     return version === 0 ? this.#copies.createNow(sandboxId) : undefined;
   }
 
-  open(sandboxId: string, claimed: ClaimedWorkspace, { signal }: { signal: AbortSignal }): Promise<RunWorkspace> {
-    return this.#copies.open(sandboxId, claimed.version, signal);
+  open(
+    sandboxId: string,
+    claimed: ClaimedWorkspace,
+    options: { created: Sandbox | undefined; signal: AbortSignal },
+  ): Promise<RunWorkspace> {
+    return this.#copies.open(sandboxId, claimed.version, options);
   }
 
   async files(sandboxId: string): Promise<SandboxFiles | undefined> {

@@ -30,13 +30,14 @@ async function startNode(url: string, name: string) {
   const workspaces = await openWorkspaces({ store, clock, files, sandboxes, repositories, log: () => undefined }, name);
   workspaces.start?.();
   afterTest(async () => workspaces.close?.());
-  const open = async () => {
-    const claimed = await store.transaction().execute((trx) => workspaces.claim(trx, 's', 'job'));
-    const { signal } = new AbortController();
-    return workspaces.open('s', claimed as ClaimedWorkspace, { created: undefined, signal });
-  };
+  const claim = async () => (await store.transaction().execute((trx) => workspaces.claim(trx, 's', 'job'))) as ClaimedWorkspace;
+  const { signal } = new AbortController();
+  const open = async (created?: Sandbox) => workspaces.open('s', await claim(), { created, signal });
   return {
     ...{ clock, store, workspaces, open },
+    /** Creates the folders while the run is claimed. */
+    createNow: async () => workspaces.createNow('s', await claim()),
+    inspect: () => workspaces.inspect('s', signal),
     place: (...names: string[]) => path.join(root, ...names),
     /** Executes a step of a run. */
     step: async (work: (sandbox: Sandbox) => Promise<unknown>): Promise<void> => {
@@ -47,6 +48,8 @@ async function startNode(url: string, name: string) {
     },
   };
 }
+
+type Node = Awaited<ReturnType<typeof startNode>>;
 
 /** Two nodes with the sandbox `s`. */
 async function startNodes() {
@@ -80,6 +83,49 @@ describeNeeding(needsPostgres, 'the copy of a sandbox', () => {
       expect(await namesIn(sandbox)).toEqual(['changed']);
       expect(await textOf(sandbox, 'changed')).toBe('b');
     });
+  });
+
+  it('is not compared with the record by the run that has just created its folders', async () => {
+    const { a, b } = await startNodes();
+    const created = await a.createNow();
+    // Not possible for a run: it shows that nobody looks for such a file.
+    await writeFile(a.place('s', 'workspace', 'unknown'), '');
+    const workspace = await a.open(created);
+    expect(workspace.sandbox).toBe(created);
+    expect(await namesIn(workspace.sandbox)).toEqual(['unknown']);
+    await write(workspace.sandbox, 'file', 'a');
+    await workspace.commit((record) => a.store.transaction().execute((trx) => record(trx)));
+    workspace.close();
+    await b.step(async (sandbox) => expect(await textOf(sandbox, 'file')).toBe('a'));
+    await a.step(async (sandbox) => expect(await textOf(sandbox, 'file')).toBe('a'));
+  });
+
+  it('contains what was uploaded between the claim and the first step of the run that has created it', async () => {
+    const { a, b } = await startNodes();
+    const created = await a.createNow();
+    await b.workspaces.write(b.store, 's', 'uploaded', {
+      [Symbol.asyncIterator]: async function* () {
+        yield Buffer.from('b');
+      },
+    });
+    const workspace = await a.open(created);
+    await workspace.commit((record) => a.store.transaction().execute((trx) => record(trx)));
+    expect(await textOf(workspace.sandbox, 'uploaded')).toBe('b');
+    workspace.close();
+  });
+
+  it.each([
+    ['the claim that created its folders failed', async () => undefined],
+    ['somebody has looked at it since its folders were created', async (node: Node, created: Sandbox) => (await node.inspect()) && created],
+  ])('is compared with the record if %s', async (_, prepare) => {
+    const { a } = await startNodes();
+    const created = (await a.createNow()) as Sandbox;
+    const next = await prepare(a, created);
+    await writeFile(a.place('s', 'workspace', 'unknown'), '');
+    expect(await a.createNow()).toBeUndefined();
+    const workspace = await a.open(next);
+    expect(await namesIn(workspace.sandbox)).toEqual([]);
+    workspace.close();
   });
 
   it('gets an upload through another node while a program of the run works', async () => {
