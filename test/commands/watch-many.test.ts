@@ -144,6 +144,23 @@ describe.concurrent('runs watch --agent', () => {
     expect(result.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual([waiting]);
   });
 
+  it('says with --no-new that no runs match', async () => {
+    await service.agent(pay, 'idle');
+    expect(await service.cli(['runs', 'watch', '--agent', 'idle', '--no-new'])).toMatchObject({ code: 0, stderr: 'No runs match.\n' });
+  });
+
+  it('continues after an event of the same filter', async () => {
+    const run = await service.start(await service.agent(pay, 'continued'));
+    await service.until(run, 'waiting');
+    const argv = ['runs', 'watch', '--agent', 'continued', '--no-new', '-o', 'ndjson'];
+    const events = (await service.cli(argv)).lines<RunEvent>();
+    const pending = events.find(({ type }) => type === 'human_request.pending');
+    await service.cli(['runs', 'respond', run, '--approve']);
+    await service.until(run, 'completed');
+    const rest = await service.cli([...argv, '--resume', pending?.resume as string]);
+    expect([rest.code, rest.lines<RunEvent>().at(-1)?.type]).toEqual([0, 'run.finished']);
+  });
+
   it('adds runs that start later, until it is interrupted', async () => {
     const agent = await service.agent(pay, 'later');
     await service.until(await service.start(agent), 'waiting');
@@ -163,5 +180,7 @@ describe.concurrent('runs watch --agent', () => {
     expect(result.code).toBe(130);
     expect(result.stdout).toMatch(/later#\d+ +\| you: late\n/);
     expect(result.stderr).toContain('Detached. 2 runs: ');
+    // The same filter would select others.
+    expect(result.stderr).not.toContain('Come back');
   });
 });

@@ -81,6 +81,8 @@ export class RunsWatch {
       takesOver: (run) => this.#streams?.take(run) === true,
     });
     if (selection.kind === 'named') for (const { id, listItem } of selection.runs) this.#add(id, listItem);
+    // Those that have ended since do not match any more, but their ends have not been reported.
+    else for (const [id, { isFinished }] of options.starts ?? []) if (!isFinished) this.#add(id);
   }
 
   /** Whether nothing can happen any more: all runs have ended, and no others are added. */
