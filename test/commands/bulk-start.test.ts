@@ -8,6 +8,7 @@ import type { StartSummary } from '../../src/commands/runs/bulk/start-from-file.
 import type { RunListItem } from '../../src/interface/types.ts';
 import { defaultPlan } from '../../src/service/store/access/plan.ts';
 import { answerWith, type ForeignAnswer, ForeignService } from '../support/foreign-service.ts';
+import { newRepository } from '../support/repository.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -125,6 +126,7 @@ describe('runs start --from', () => {
     expect(result.json()).toMatchObject({ rows: 3, started: 1, failed: 2, failed_file: 'again.csv' });
     expect(errorOf(result.stderr)).toMatchObject({
       code: 'rows_failed',
+      message: expect.stringMatching(/^2 rows failed \(row \d: .+; 1 more\)\.$/),
       hint: 'Correct the rows in again.csv, then start them with --from.',
     });
     const failed = await service.read('again.csv');
@@ -309,6 +311,33 @@ describe('runs start --from', () => {
     expect((await start()).json()).toMatchObject({ started: 1 });
     const keys = foreign.requests.filter(({ method }) => method === 'POST').map(({ headers }) => headers['idempotency-key']);
     expect(keys).toEqual([keys[0], keys[0]]);
+  });
+
+  it('does not send a row whose outcome is unknown with another credential', async () => {
+    const foreign = await ForeignService.start({
+      'POST /v2/teams/:team/runs': () => answerWith(200, '<html>', 'text/html'),
+      'GET /v2/agents/:id': () => ({ agent: { id: agent, name: 'other' } }),
+    });
+    await service.file('other.csv', 'n\n1\n');
+    const argv = ['runs', 'start', '--agent', agent, '--from', 'other.csv', '--message', 'n={{ n }}', '--json'];
+    const start = (key: string) => service.cli(argv, { env: { AOPS_BASE_URL: foreign.url, AOPS_API_KEY: key } });
+    expect((await start('first-key-0001')).code).toBe(13);
+    const second = await start('second-key-0002');
+    expect([second.code, errorOf(second.stderr)]).toMatchObject([
+      13,
+      { code: 'start_outcome_unknown', message: expect.stringContaining('Row 1 was sent with the credential ') },
+    ]);
+    expect(foreign.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('starts runs of a repository, which a row without an agent does not have', async () => {
+    const file = newName('csv');
+    await service.file(file, `n,agent\n1,${agent}\n2,\n`);
+    const { folder } = await newRepository(path.join(service.folder, 'repository'), { 'a.txt': 'one\n' });
+    const result = await service.cli(['runs', 'start', '--from', file, '--repo', folder, '--dry-run']);
+    expect(result.json()).toMatchObject({ to_start: 1, failed: 1, first_requests: [{ body: { repository: { path: folder } } }] });
+    const started = await service.cli(['runs', 'start', '--from', file, '--json']);
+    expect(errorOf(started.stderr).message).toBe('1 row failed (row 2: the row has no agent, and --agent was not specified).');
   });
 
   it('reports that the rows that failed cannot be written', async () => {

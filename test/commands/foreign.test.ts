@@ -352,6 +352,54 @@ describe('a run that the service does not show', () => {
     });
   });
 
+  it('is a failure of the inbox if no run can be read', async () => {
+    const service = await ForeignService.start({
+      ...routes,
+      'GET /v2/runs/:id': () => answerWith(401, { error: 'unauthorized', message: 'Sign in.' }),
+    });
+    expect((await cli(service, 'inbox', '--json')).code).toBe(4);
+  });
+
+  it.each([
+    ['--approve', { approved: true }],
+    ['--answer=Cost centre=7', { answers: { 'Cost centre': '7' } }],
+  ])('gets the answer to a request that it does not show with %s', async (flag, answer) => {
+    const service = await ForeignService.start({
+      'GET /v2/runs/:id': () => ({ run: { ...row(otherId), status: 'running' }, pending_human_request: null }),
+      'POST /v2/runs/:id/human-requests/:request/respond': () => answerWith(409, { error: 'already_answered', message: 'Too late.' }),
+    });
+    const result = await cli(service, 'runs', 'respond', otherId, '--request', someId, flag, '--json');
+    expect([result.code, errorOf(result).code]).toEqual([6, 'already_answered']);
+    expect(service.bodies('POST', `/v2/runs/${otherId}/human-requests/${someId}/respond`)).toEqual([answer]);
+  });
+
+  it.each([
+    ['path', { path: '/srv/code', ref: 'abc' }],
+    ['url', { url: '/srv/code', ref: 'abc' }],
+  ])('is started again with its repository: %s', async (kind, repository) => {
+    const service = await ForeignService.start({
+      'GET /v2/runs/:id': () => ({ run: { ...row(otherId), status: 'completed' } }),
+      'GET /v2/runs/:id/messages': () => ({ messages: [], total: 0, limit: 1, offset: 0 }),
+      'GET /v2/runs/:id/sandbox/changes': () => ({ data: { repository: { kind, source: '/srv/code', ref: 'main', commit: 'abc' } } }),
+    });
+    const result = await cli(service, 'runs', 'rerun', otherId, '--dry-run');
+    expect(result.json<{ body: object }>().body).toEqual({ agent_id: agent, repository });
+  });
+
+  it.each([
+    ['sandbox/changes', 401, { error: 'unauthorized', message: 'Sign in.' }, 4, 'unauthorized'],
+    ['sandbox/files', 404, { error: 'sandbox_not_found', message: 'Gone.' }, 6, 'cannot_rerun'],
+    ['sandbox/files', 409, { error: 'busy', message: 'Later.' }, 6, 'busy'],
+  ])('is not started again without its %s, after %i', async (part, status, body, code, error) => {
+    const service = await ForeignService.start({
+      'GET /v2/runs/:id': () => ({ run: { ...row(otherId), status: 'completed' } }),
+      'GET /v2/runs/:id/messages': () => ({ messages: [], total: 0, limit: 1, offset: 0 }),
+      [`GET /v2/runs/:id/${part}`]: () => answerWith(status, body),
+    });
+    const result = await cli(service, 'runs', 'rerun', otherId, '--json');
+    expect([result.code, errorOf(result).code]).toEqual([code, error]);
+  });
+
   it('cannot be started again if its agent was deleted', async () => {
     const service = await ForeignService.start({ 'GET /v2/runs/:id': () => ({ run: { ...row(otherId), agent_id: null } }) });
     expect(errorOf(await cli(service, 'runs', 'rerun', otherId, '--json'))).toMatchObject({

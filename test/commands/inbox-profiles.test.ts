@@ -68,6 +68,18 @@ describe('inbox --all-profiles', () => {
     expect(own.json<{ data: object[] }>().data).toMatchObject([{ title: 'Pay?', profile: 'one' }]);
   });
 
+  it('lists the oldest request first, whichever profile it belongs to', async () => {
+    const [one, two] = [await startTestService(), await startTestService()];
+    for (const [service, title] of [
+      [two, 'First?'],
+      [one, 'Second?'],
+      [two, 'Third?'],
+    ] as const)
+      await service.waiting(`- approve: { id: ok, title: "${title}" }`);
+    const { stdout } = await inbox(await machine({ signedOut: false, services: { one, two } }), '--template', '{{ title }}');
+    expect(stdout).toBe('First?\nSecond?\nThird?\n');
+  });
+
   it('reports a profile that cannot be read, and still shows the others', async () => {
     const listed = await inbox(await machine({ signedOut: true }), '--template', '{{ title }}');
     expect(listed).toMatchObject({ code: 4, stdout: 'Pay?\nShip?\n' });
@@ -267,7 +279,7 @@ describe('inbox --all-profiles', () => {
     };
     await press(['2 requests are waiting for an answer'], enter);
     await press(['Profile one', 'Refused?', 'Leave it pending'], down, enter);
-    await press(['Profile "one": ', 'Not answered here: Refused?', '2 requests are waiting'], enter);
+    await press(['Profile "one": ', 'scope', 'Not answered here: Refused?', '2 requests are waiting'], enter);
     await press(['Profile two', 'Accepted?', 'Leave it pending'], down, enter);
     await press(['Answered with the profile "two".', '1 request is waiting'], enter);
     expect((await ended).code).toBe(0);

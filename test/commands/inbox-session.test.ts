@@ -30,6 +30,7 @@ describe('a list of requests', () => {
     const { code, stderr } = await inbox.end;
     expect(code).toBe(0);
     expect(stderr).not.toContain('no longer pending');
+    expect(stderr).not.toContain('undefined');
   });
 
   it('says when nothing is left, and whether anything was answered here', async () => {
@@ -108,6 +109,8 @@ describe('a list of requests', () => {
     await waitingFor('Pay A?');
     const { code, stdout } = await service.terminal('inbox', '-o', 'json').end;
     expect({ code, data: JSON.parse(stdout).data }).toMatchObject({ code: 0, data: [{ title: 'Pay A?' }] });
+    const piped = new CliTerminal(['inbox'], { cwd: service.folder, env: service.env, tty: 'stderr' });
+    expect((await piped.end).stdout).toContain('\tPay A?\t');
   });
 });
 

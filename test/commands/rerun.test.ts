@@ -83,7 +83,7 @@ describe('runs rerun', () => {
       const requests = [...result.stderr.matchAll(/GET \S*\/sandbox\/files\/(archive|content)\S*/g)].map(([, kind]) => kind as string);
       return { requests, id: (rerunsIn(result.stdout)[0] as Rerun).id };
     };
-    const small = await rerun(await start('- exec: { run: "echo new > new.txt" }'));
+    const small = await rerun(await start('- exec: { run: "head -c 1000000 /dev/zero > new.txt" }'));
     expect(small.requests).toEqual(['archive']);
     const large = await rerun(await start('- exec: { run: "head -c 5000000 /dev/zero > large.bin" }'));
     expect(large.requests).toEqual(names.map(() => 'content'));
@@ -139,6 +139,13 @@ describe('runs rerun', () => {
     expect(rerunsIn(result.stdout).map(({ rerun_of }) => rerun_of)).toEqual([other]);
     expect(result.stderr).toContain(`Run ${goneRun}: There is no agent ${gone}.`);
     expect(errorOf(result.stderr)).toMatchObject({ code: 'runs_failed_partly', message: '2 of 3 runs could not be started again.' });
+    const streamed = await service.cli(['runs', 'rerun', caseRun.id, other, '-o', 'ndjson']);
+    expect([streamed.code, streamed.lines<Rerun>().map(({ rerun_of }) => rerun_of)]).toEqual([6, [other]]);
+    const ids = await service.cli(['runs', 'rerun', caseRun.id, other, '-o', 'id']);
+    expect([ids.code, ids.stdout.trim().split('\n')]).toEqual([6, [expect.stringMatching(/^[0-9a-f-]{36}$/)]]);
+    // Nothing needs to be confirmed.
+    const filtered = await service.cli(['runs', 'rerun', '--agent', 'case-worker']);
+    expect([filtered.code, filtered.stderr.includes('confirm')]).toEqual([6, false]);
   });
 
   it('shows the runs that match filters, and needs a confirmation', async () => {
@@ -161,6 +168,7 @@ describe('runs rerun', () => {
     const result = await service.cli([...argv, '--yes', '-o', 'id']);
     expect(result.code).toBe(0);
     expect(result.stderr).toMatch(preview);
+    expect((await service.cli(['runs', 'rerun', '--agent', agent, '--status', 'completed', '--yes', '--quiet'])).stderr).toBe('');
     expect((await runsOf(agent)).map(({ title }) => title).sort()).toEqual(['first', 'first', 'second', 'second']);
     expect((await service.cli(['runs', 'rerun', '--agent', agent, '--status', 'waiting', '--yes'])).stderr).toBe(
       'No run matches the filters.\n',
@@ -180,11 +188,15 @@ describe('runs rerun', () => {
 
   it('aligns the runs of the preview, and names at most three files that are not copied', async () => {
     const agent = await service.agent('- exec: { run: "for i in $(echo {{ message }}); do touch new$i.txt; done; [ ! -e new4.txt ]" }');
+    await service.file('input.txt', 'x');
+    const argv = ['runs', 'start', '--agent', agent, '--message', '1', '--upload', 'input.txt', '-o', 'id'];
+    await service.until((await service.cli(argv)).stdout.trim(), 'completed');
     await service.until(await service.start(agent, '1 2 3'), 'completed');
     await service.until(await service.start(agent, '1 2 3 4'), 'failed');
     const { stderr } = await service.cli(['runs', 'rerun', '--agent', agent]);
     expect(stderr.replaceAll(/[0-9a-f-]{36}/g, 'ID')).toContain(
-      '2 runs:\n' +
+      '3 runs:\n' +
+        '  ID  completed  1  1 file\n    Not copied, because the run wrote or changed it: new1.txt\n' +
         '  ID  completed  1 2 3\n    Not copied, because the run wrote or changed them: new1.txt, new2.txt, new3.txt\n' +
         '  ID  failed     1 2 3 4\n    Not copied, because the run wrote or changed them: new1.txt, new2.txt, new3.txt and 1 more\n',
     );

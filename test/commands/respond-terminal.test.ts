@@ -134,7 +134,10 @@ describe('several runs', () => {
     terminal.type('y\r');
     const { code, stdout } = await terminal.end;
     const { data } = JSON.parse(stdout);
-    expect([code, data]).toMatchObject([6, [{ run_id: first, error: { code: 'request_changed' } }, { response: 'approved' }]]);
+    expect([code, data]).toMatchObject([
+      6,
+      [{ run_id: first, title: 'Pay?', error: { code: 'request_changed' } }, { response: 'approved' }],
+    ]);
     expect((await service.get(first)).request?.title).toBe('Really pay?');
   });
 

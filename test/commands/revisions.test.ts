@@ -68,6 +68,7 @@ describe.concurrent('revisions', () => {
     expect(result.stdout).toBe('');
     expect([result.code, errorOf(result).code]).toEqual([exit, code]);
     expect(errorOf(result).hint).toBeTruthy();
+    if (reference === 'NAME@9') expect(errorOf(result).hint).toContain('aops revisions list');
   });
 
   it('are created as a copy or with a new procedure', async () => {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { scriptedServer } from '../client/harness.ts';
 import { json } from '../faults/raw-server.ts';
+import { CliTerminal } from '../support/cli-terminal.ts';
 import { runCli } from '../support/run-cli.ts';
 import { keys } from '../support/screen.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -31,6 +32,7 @@ describe('runs send to a waiting run', () => {
       expect(refusal.stderr).toContain(`aops runs respond ${run} ${flags[0]}`);
       for (const flag of flags) expect(refusal.stderr).toContain(flag);
       expect(refusal.stderr).toContain('--as-answer');
+      expect(refusal.stderr.includes('To deny it, with the message as the reason')).toBe(title === 'Deploy?');
     }
     const { run: currentRun, request } = await service.get(run);
     expect([currentRun.status, request?.title]).toEqual(['waiting', title]);
@@ -72,7 +74,12 @@ describe('runs send to a waiting run', () => {
     terminal.type(keys.down, keys.enter);
     await terminal.asks(choice);
     terminal.type(keys.ctrlC);
-    expect((await terminal.end).code).toBe(130);
+    const { code, stderr } = await terminal.end;
+    expect([code, stderr.match(/.*answer to all.*/)?.[0]?.includes(choice) ?? true]).toEqual([130, true]);
+    const dismissed = service.terminal('runs', 'send', run, 'not on a Friday');
+    await dismissed.asks(choice);
+    dismissed.type(keys.escape);
+    expect(await dismissed.end).toMatchObject({ code: 6, stderr: expect.stringContaining('The message was not sent.') });
     expect((await service.get(run)).run.status).toBe('waiting');
     const second = service.terminal('runs', 'send', run, 'not on a Friday');
     await second.asks(choice);
@@ -86,7 +93,15 @@ describe('runs send to a waiting run', () => {
     await service.until(run, 'completed');
     const refusal = await service.cli(['runs', 'send', run, 'yes', '--as-answer', '--json']);
     expect(refusal).toMatchObject({ code: 6, stdout: '' });
-    expect(errorOf(refusal.stderr)).toMatchObject({ code: 'run_not_waiting', message: expect.stringContaining('its status is completed') });
+    expect(errorOf(refusal.stderr)).toMatchObject({
+      code: 'run_not_waiting',
+      message: expect.stringContaining('its status is completed'),
+      hint: 'To send it as a message, omit --as-answer.',
+    });
+    const failed = await service.run('- fail: "no"');
+    await service.until(failed, 'failed');
+    const failedRefusal = await service.cli(['runs', 'send', failed, 'yes', '--as-answer', '--json']);
+    expect(errorOf(failedRefusal.stderr).hint).toContain('A failed run cannot receive messages');
     const sendResult = await service.cli(['runs', 'send', run, 'again', '--json']);
     expect(sendResult.json()).toMatchObject({ text_content: 'again', human_request: null });
   });
@@ -139,6 +154,42 @@ describe('runs send to another service', () => {
     const refusal = await send(server);
     expect(refusal).toMatchObject({ code: 6, stdout: '' });
     expect(refusal.stderr).toContain(`aops runs get ${id}`);
+    expect(posts(server)).toEqual([]);
+  });
+
+  const contract = (field: string) => json(200, { openapi: '3.1.0', paths: { '/v2': { [field]: {} } } });
+
+  it('relies on a service that detects pending requests if the run cannot be read', async () => {
+    const forbidden = json(403, { error: 'forbidden', message: 'No.' });
+    const server = await scriptedServer(forbidden, contract('expected_human_request_id'), sendAnswer);
+    expect((await send(server)).code).toBe(0);
+    expect(posts(server).map(({ body }) => JSON.parse(String(body)))).toEqual([{ message: 'hello', expected_human_request_id: null }]);
+    const asAnswer = await scriptedServer(forbidden, contract('expected_human_request_id'), sendAnswer);
+    expect((await send(asAnswer, '--as-answer')).code).toBe(5);
+    expect(posts(asAnswer)).toEqual([]);
+  });
+
+  it.each([
+    ['after an error', json(401, { error: 'unauthorized', message: 'No.' }), 4],
+    ['for a run that does not exist', json(404, { error: 'run_not_found', message: 'No.' }), 3],
+  ])('sends nothing %s', async (_, answer, code) => {
+    const server = await scriptedServer(answer, contract('expected_human_request_id'), sendAnswer);
+    expect((await send(server)).code).toBe(code);
+    expect(posts(server)).toEqual([]);
+  });
+
+  it('reports other errors of the service unchanged', async () => {
+    const server = await scriptedServer(running, json(409, { error: 'run_ended', message: 'It has ended.' }));
+    expect(errorOf((await send(server, '--json')).stderr)).toMatchObject({ code: 'run_ended', message: 'It has ended.' });
+  });
+
+  it('names a pending request at a terminal only if it can read it', async () => {
+    const server = (await scriptedServer()).always(json(200, { run: { id, status: 'waiting' } }));
+    const env = { AOPS_API_KEY: 'k', AOPS_BASE_URL: server.url, AOPS_TEAM_ID: id };
+    const terminal = new CliTerminal(['runs', 'send', id, 'hello'], { env });
+    await terminal.asks(`Run ${id} is waiting for an answer.`);
+    terminal.type(keys.ctrlC);
+    expect((await terminal.end).code).toBe(130);
     expect(posts(server)).toEqual([]);
   });
 

@@ -1,5 +1,7 @@
 /** Commands that do the same for several runs. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { ForeignService } from '../support/foreign-service.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 const noRun = '00000000-0000-4000-8000-000000000002';
@@ -43,6 +45,34 @@ describe.concurrent('runs stop RUN RUN', () => {
     expect((await service.get(b)).run.status).toBe('interrupted');
   });
 
+  it('does not give the hint of a failure that is not the worst', async () => {
+    const ended = await service.run('- say: done');
+    await service.until(ended, 'completed');
+    const result = await service.cli(['runs', 'respond', ended, noRun, '--approve', '--yes']);
+    expect([result.code, result.stderr]).toEqual([3, expect.not.stringContaining('Watch it with')]);
+  });
+
+  it('is interrupted by Ctrl-C as a whole', async () => {
+    const runs = await waitingRuns(pay, pay);
+    const foreign = await ForeignService.start({ 'POST /v2/runs/:id/stop': () => interrupted });
+    let interrupt = (): void => undefined;
+    const interrupted = new Promise<object>((resolve) => {
+      interrupt = () => resolve({ success: true });
+    });
+    let stop = (): void => undefined;
+    const result = service.cli(['runs', 'stop', ...runs], {
+      env: { AOPS_BASE_URL: foreign.url },
+      onStart: (deliver) => {
+        stop = deliver;
+      },
+    });
+    await eventually('the first request', async () => foreign.requests.some(({ method }) => method === 'POST'));
+    stop();
+    const { code, stderr } = await result;
+    interrupt();
+    expect([code, stderr]).toEqual([130, expect.not.stringContaining('could not be stopped')]);
+  });
+
   it('returns the same object as before for one run', async () => {
     const run = await service.waiting(pay);
     expect((await service.cli(['runs', 'stop', run, '--json'])).json()).toMatchObject({ id: run, success: true });
@@ -74,6 +104,9 @@ describe.concurrent('runs respond RUN RUN', () => {
     const result = await service.cli(['runs', 'respond', ...runs, '--approve']);
     expect(result).toMatchObject({ code: 2, stdout: '' });
     expect(result.stderr).toContain('Approve all 2 requests?');
+    const ended = await service.run('- say: done');
+    await service.until(ended, 'completed');
+    expect((await service.cli(['runs', 'respond', ended, runs[0] as string, '--deny'])).stderr).toContain('Deny this request?');
     for (const run of runs) expect((await service.get(run)).request).not.toBeNull();
   });
 
@@ -87,6 +120,10 @@ describe.concurrent('runs respond RUN RUN', () => {
 
   it('answers the same question in several runs, with options matched as usual', async () => {
     const runs = await waitingRuns(vendor, vendor);
+    const question = await service.cli(['runs', 'respond', ...runs, '--answer', 'acme inc']);
+    expect(question.stderr).toContain('Send this answer to all 2 requests?');
+    const plan = await service.cli(['runs', 'respond', ...runs, '--answer', 'acme inc', '--dry-run']);
+    expect([plan.code, plan.json()]).toMatchObject([0, { method: 'POST' }]);
     const result = await service.cli(['runs', 'respond', ...runs, '--answer', 'acme inc', '--yes', '--json']);
     expect(result.code).toBe(0);
     expect(result.stderr).toContain('Answer to "Which vendor?": Acme Inc');

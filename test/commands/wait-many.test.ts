@@ -45,6 +45,7 @@ it('says which run cannot be watched, and waits for the others', async () => {
   expect(result.code).toBe(3);
   expect(result.json<{ data: object[] }>().data).toMatchObject([{ id: run, status: 'completed' }]);
   expect(result.stderr).not.toContain('Stopped waiting');
+  expect(result.stderr).toContain('2 runs: 1 completed, 1 unreadable\n');
   const failed = await service.run('- fail: "no luck"');
   await service.until(failed, 'failed');
   const waiting = await service.waiting(pay);

@@ -13,6 +13,7 @@ export const keys = {
   ctrlC: '\u0003',
   ctrlD: '\u0004',
   ctrlZ: '\u001a',
+  escape: '\u001b',
 } as const;
 
 /** The size of a screen, unless a test specifies another one. */

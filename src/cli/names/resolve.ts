@@ -72,13 +72,13 @@ export async function findByName<Item extends { id: string }>(
     if (name === searchedName) matches.push(item);
     names.push(name);
   }
-  if (matches.length === 1) return matches[0] as Item;
-  if (matches.length > 1)
-    throw new UsageError(
-      `${matches.length} ${word}s are called "${searchedName}".`,
-      `Use the ID of one of them: ${matches.map(({ id }) => id).join(', ')}`,
-    );
-  return notFound(word, searchedName, names);
+  const [match, ...others] = matches;
+  if (match === undefined) return notFound(word, searchedName, names);
+  if (others.length === 0) return match;
+  throw new UsageError(
+    `${matches.length} ${word}s are called "${searchedName}".`,
+    `Use the ID of one of them: ${matches.map(({ id }) => id).join(', ')}`,
+  );
 }
 
 function notFound(word: string, idOrName: string, names: readonly string[]): never {

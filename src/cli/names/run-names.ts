@@ -74,12 +74,11 @@ export const runArgument: Argument<string> = argument(runSummary, { complete: 'r
 const runsSummary = 'The runs: their numbers, their IDs, or @latest';
 
 /** One or more runs. */
-export const runsArgument = (pick?: PickSettings): Argument<string[]> =>
-  repeatedArgument(runsSummary, { complete: 'runs', ...(pick && { pick }) });
+export const runsArgument = (pick?: PickSettings): Argument<string[]> => repeatedArgument(runsSummary, { complete: 'runs', pick });
 
 /** Any number of runs, for commands with other ways to select them. */
 export const anyRunsArgument = (pick: PickSettings): Argument<string[]> => anyArguments(runsSummary, { complete: 'runs', pick });
 
 /** An optional run. @param rest text to append to the summary */
 export const optionalRunArgument = (rest = '', pick?: PickSettings): Argument<string | undefined> =>
-  optionalArgument(`${runSummary}${rest}`, { complete: 'runs', ...(pick && { pick }) });
+  optionalArgument(`${runSummary}${rest}`, { complete: 'runs', pick });

@@ -9,7 +9,7 @@ import type { PickedSource } from './choices.ts';
 import { isRemoteSource } from './sources.ts';
 
 /** The noun for a question, and what to do when there is nothing to pick. */
-const nouns: Partial<Record<CompletionSource, [word: string, remedy: string]>> = {
+const nouns: Record<PickedSource, [word: string, remedy: string]> = {
   runs: ['run', 'Start one with `aops runs start`.'],
   agents: ['agent', 'Create one with `aops agents create NAME --procedure FILE`.'],
   queues: ['queue', 'Create one with `aops queues create NAME`.'],
@@ -44,7 +44,7 @@ export async function pick(
   owner: string | undefined,
 ): Promise<string> {
   const runs = settings?.runs;
-  const [word, remedy] = nouns[complete as CompletionSource] ?? ['value', ''];
+  const [word, remedy] = nouns[complete as PickedSource];
   const noun = `${runs === undefined ? '' : adjectives[runs]}${word}`;
   const { choicesOf } = await import('./choices.ts');
   // A case belongs to a queue, which its commands do not name.

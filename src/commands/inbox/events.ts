@@ -38,7 +38,6 @@ export async function* watchInbox(
   load: () => Promise<PendingRequest[]>,
   { clock, signal, pace = new Pace(clock), client, start = { seq: 0, pending: new Map() }, tokenAfter, profile }: WatchOptions,
 ): AsyncGenerator<InboxEvent, never, undefined> {
-  const from = profile === undefined ? {} : { profile };
   const known = new Map(start.pending);
   const sequence = new EventSequence(clock, start.seq);
   const next = (type: InboxEvent['type'], request: { id: string; run_id: string }, data: object): InboxEvent =>
@@ -51,7 +50,7 @@ export async function* watchInbox(
       if (openIds.has(id)) continue;
       known.delete(id);
       hasNews = true;
-      yield next('human_request.resolved', { id, run_id }, { human_request_id: id, title, ...from });
+      yield next('human_request.resolved', { id, run_id }, { human_request_id: id, title, profile });
     }
     for (const human_request of open) {
       const previous = known.get(human_request.id);

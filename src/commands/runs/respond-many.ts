@@ -64,7 +64,7 @@ export async function respondToSeveral(
   const attempts = await forEachRun(context, runs, async (run) => {
     const reading = byRun.get(run) as Attempt<NamedRun, Pending>;
     if ('error' in reading) throw reading.error;
-    if (!context.flags.dryRun) await checkUnchanged(context, client, reading.result);
+    await checkUnchanged(context, client, reading.result);
     return (await sendAnswer(client, run.id, reading.result.request.id, answer as Answer, { keys: keys.get(run) })).human_request;
   });
   return rowsOf(context, attempts, (run, result) => result ?? unanswered(run, requestOf(run)), 'could not be answered');

@@ -81,7 +81,8 @@ export default defineCommand({
   ),
   async run(context, input) {
     const prompts = shouldPrompt(context, input);
-    if (!prompts) checkFlags(input);
+    // Prompting is for one request.
+    if (!prompts || hasFilter(input)) checkFlags(input);
     const answerFrom = (pending: HumanRequest): Promise<Answer> => answerFor(context, pending, input);
     if (hasFilter(input)) {
       if (input.run.length > 0 || input.request !== undefined)
@@ -89,8 +90,6 @@ export default defineCommand({
           'Filters cannot be combined with runs or --request.',
           'Name runs, or select requests with filters such as --agent.',
         );
-      // Prompting is for one request.
-      if (prompts) checkFlags(input);
       const matches = await matchingRuns(context, input, input.answer.length > 0 ? 'question' : 'approval');
       return respondToSeveral(context, await context.client(), matches, answerFrom);
     }
@@ -121,9 +120,8 @@ async function targetsOf(
   client: Client,
   { run: words, request }: { run: string[]; request?: string | undefined },
 ): Promise<Targets> {
-  const [word, second, ...otherWords] = words;
-  if (word === undefined || second === undefined || otherWords.length > 0 || !isUuid(second) || request !== undefined)
-    return { runs: await resolveRuns(context, words), request };
+  const [word, second = '', ...otherWords] = words as [string, ...string[]];
+  if (!isUuid(second) || otherWords.length > 0 || request !== undefined) return { runs: await resolveRuns(context, words), request };
   const runs = await resolveRuns(context, [word]);
   const id = second.toLowerCase();
   const { pending_human_request: pending } = await client.call('getRun', { params: { run_id: (runs[0] as NamedRun).id } });
@@ -188,7 +186,7 @@ const shouldPrompt = (context: Context, { approve, deny, reason, answer }: Flags
 
 function checkFlags({ approve, deny, reason, answer }: Flags): void {
   const decisions = [...(approve ? ['--approve'] : []), ...(deny ? ['--deny'] : []), ...(answer.length > 0 ? ['--answer'] : [])];
-  if (decisions.length <= 1 && reason !== undefined && !approve && !deny)
+  if (reason !== undefined && !approve && !deny)
     throw new UsageError('--reason requires --approve or --deny.', 'It is the reason for that decision.');
   if (decisions.length === 1) return;
   if (decisions.length === 0)

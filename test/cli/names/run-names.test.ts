@@ -36,6 +36,7 @@ describe('parseRunName', () => {
 
   it('suggests @latest for latest', () => {
     expect(() => parseRunName('latest~2')).toThrow(expect.objectContaining({ hint: 'Did you mean @latest~2?' }));
+    expect(() => parseRunName('newest')).toThrow(expect.objectContaining({ hint: expect.stringMatching(/^Use its number \(17\)/) }));
   });
 
   it('quotes an unusual ID from a service for the shell', () => {
@@ -272,6 +273,8 @@ describe('looking up a run by the beginning of its ID', () => {
     expect({ stopped, code }).toEqual({ stopped: undefined, code: 2 });
     expect(stderr).toContain(`${uuid(1, 'aaaaaaaa')} (a: t), ${uuid(2, 'aaaaaaaa')} (a: t)`);
     expect(stderr).not.toContain('more');
+    const five = await startForeign(makeRows(5), { searches: true });
+    expect((await five.stop('00000000')).stderr).not.toContain('more');
     const many = await startForeign(makeRows(7), { searches: true });
     expect((await many.stop('00000000')).stderr).toMatch(/matches 7 runs\..*, .*, .*, .*, 0000\S+ \(a: t\), and 2 more/s);
   });

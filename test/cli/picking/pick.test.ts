@@ -139,6 +139,13 @@ describe('picking', () => {
     expect(await pick(context, harmlessCommand, { complete: 'profiles' }, undefined)).toBe('work');
     expect(outputs.map(({ choices }) => choices[0]?.name)).toEqual([`completed  Week  ${uuidOf(7)}`, 'work  https://x.example']);
     expect(outputs[0]?.choices[1]?.name).toBe(`running  ${uuidOf(8)}`);
+    const integrations = [
+      { id: uuidOf(7), name: 'erp', server_url: 'https://erp.example' },
+      { id: uuidOf(8), name: 'crm', server_url: null },
+    ];
+    const second = pickWith({ listConnections: { integrations } });
+    await pick(second.context, harmlessCommand, { complete: 'connections' }, undefined);
+    expect(second.outputs[0]?.choices.map(({ name }) => name)).toEqual(['erp  https://erp.example', 'crm']);
   });
 
   it('of a value that belongs to an agent or a queue lists those of its owner', async () => {

@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../../base/errors.ts';
+import { omitUndefined } from '../../../base/omit-undefined.ts';
 import { makeTemporaryFolder } from '../../../base/temporary-folder.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { uploadFiles } from '../../../cli/transfers/upload-paths.ts';
@@ -38,11 +39,7 @@ export async function readOriginal(client: Client, runId: string, withFiles: boo
   if (run.source?.startsWith('case'))
     throw cannotRerun('it worked on a case', 'Let the agent work on the case again with `aops cases reprocess`.');
   const [message, repository] = await Promise.all([firstMessage(client, runId), repositoryOf(client, runId)]);
-  const body: Body<'startRun'> = {
-    agent_id: run.agent_id,
-    ...(message === undefined ? {} : { message }),
-    ...(repository === undefined ? {} : { repository: sourceOf(repository) }),
-  };
+  const body = { agent_id: run.agent_id, ...omitUndefined({ message, repository: repository && sourceOf(repository) }) };
   // The files of a repository come from the repository.
   const tree = withFiles && repository === undefined ? await filesOf(client, runId, signal) : [];
   const isOriginal = ({ modifiedAt }: TreeFile): boolean =>

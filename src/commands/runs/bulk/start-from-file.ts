@@ -2,6 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
+import { omitUndefined } from '../../../base/omit-undefined.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { writeFailure } from '../../../base/write-failure.ts';
 import { bulkFolder } from '../../../cli/bulk/data-folder.ts';
@@ -15,7 +16,6 @@ import { RowList } from '../../../cli/kit/list.ts';
 import { ResultError } from '../../../cli/kit/result-error.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import { collectFiles, uploadFiles } from '../../../cli/transfers/upload-paths.ts';
-import type { Body } from '../../../interface/types.ts';
 import { repositoriesNotOffered, repositorySource } from '../repository-source.ts';
 import { BulkStart, type PlannedStart, type StartedRow } from './bulk-start.ts';
 import { type PlannedRow, planRows } from './plan.ts';
@@ -115,12 +115,7 @@ async function startsOf(context: Context, input: FromFileInput, planned: readonl
   const agentIds = new Map<string, string>();
   for (const { agent } of planned) if (!agentIds.has(agent)) agentIds.set(agent, await agentId(context, agent));
   return planned.map(({ row, agent, message, upload }) => {
-    const body: Body<'startRun'> = {
-      agent_id: agentIds.get(agent) as string,
-      ...(message === undefined ? {} : { message }),
-      ...(repository === undefined ? {} : { repository }),
-      ...(input.webhookUrl === undefined ? {} : { webhook_url: input.webhookUrl }),
-    };
+    const body = { agent_id: agentIds.get(agent) as string, ...omitUndefined({ message, repository, webhook_url: input.webhookUrl }) };
     return upload.length === 0 ? { row, body } : { row, body, files: upload, prepare: (own) => uploadedSandbox(own, upload) };
   });
 }

@@ -56,7 +56,7 @@ export async function endsOf(runs: Iterable<WatchedRun>, labels: RunLabels, erro
   for (const run of runs) {
     const error = errors.get(run);
     const reason = run.run?.error ?? undefined;
-    ends.push({ label: await labels.label(run), status: run.state.status ?? 'unknown', reason, ...(error && { error }) });
+    ends.push({ label: await labels.label(run), status: run.state.status ?? 'unknown', reason, error });
   }
   return ends;
 }

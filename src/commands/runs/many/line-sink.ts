@@ -31,11 +31,6 @@ export class LineSink {
     await (this.#sinks.get(run.id) ?? (await this.#add(run))).event(event);
   }
 
-  /** A line about a run that is not part of its transcript. */
-  async line(run: WatchedRun, text: string): Promise<void> {
-    await this.#parts.write(`${await this.#parts.labelOf(run)} | ${text}`);
-  }
-
   async #add(run: WatchedRun): Promise<TranscriptSink> {
     const { write, styles, clock } = this.#parts;
     const label = await this.#parts.labelOf(run);

@@ -11,7 +11,7 @@ export interface RunEnd {
   /** The reason of a failed run. */
   reason?: string | undefined;
   /** Set if the run could not be read any more. */
-  error?: AopsError;
+  error?: AopsError | undefined;
 }
 
 /** The exit code of a run that has ended, waits, or was lost; 0 for one that continues without needing anybody. */
