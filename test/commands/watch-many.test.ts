@@ -149,6 +149,25 @@ describe.concurrent('runs watch --agent', () => {
     expect(await service.cli(['runs', 'watch', '--agent', 'idle', '--no-new'])).toMatchObject({ code: 0, stderr: 'No runs match.\n' });
   });
 
+  it.each([['named'], ['filtered']])('continues with requests that were reported before: %s runs', async (kind) => {
+    const agent = `continued-${kind}`;
+    const agentId = await service.agent(pay, agent);
+    const runs = [await service.start(agentId), await service.start(agentId)];
+    for (const run of runs) await service.until(run, 'waiting');
+    const selection = kind === 'named' ? runs : ['--agent', agent, '--no-new'];
+    const argv = ['runs', 'watch', ...selection, '-o', 'ndjson'];
+    const first = await service.cli(argv);
+    const token = first.lines<RunEvent>().at(-1)?.resume as string;
+    // Both still wait, so nothing new happens.
+    expect(await service.cli([...argv, '--resume', token])).toMatchObject({ code: 12, stdout: '' });
+    await service.cli(['runs', 'respond', runs[0] as string, '--approve']);
+    await service.until(runs[0] as string, 'completed');
+    const rest = await service.cli([...argv, '--resume', token, '--answers', 'answers.yaml']);
+    expect(rest.code).toBe(0);
+    const resolved = rest.lines<RunEvent>().filter(({ type }) => type === 'human_request.resolved');
+    expect(resolved.map(({ run_id }) => run_id).sort()).toEqual([...runs].sort());
+  });
+
   it('continues after an event of the same filter', async () => {
     const run = await service.start(await service.agent(pay, 'continued'));
     await service.until(run, 'waiting');

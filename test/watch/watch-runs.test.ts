@@ -115,7 +115,7 @@ function watch({ client, clock }: Team, selection: RunSelection, options: Partia
                 : body.type === 'run.lost'
                   ? body.error.code
                   : '';
-      lines.push(`${run?.id} ${body.type} ${detail}`.trim());
+      if (body.type !== 'runs.read') lines.push(`${run?.id} ${body.type} ${detail}`.trim());
     }
     isOver = true;
   })();

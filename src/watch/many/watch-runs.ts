@@ -34,6 +34,9 @@ export interface ManyRunsOptions extends Omit<WatchOptions, 'pace'> {
   streamLimits?: StreamLimits;
 }
 
+/** Something about no run in particular: a wait, or, with `starts`, that runs have been read for the first time. */
+type GeneralUpdate = { run?: undefined; body: WaitingBody | { type: 'runs.read' } };
+
 /** Runs whose messages are read at the same time, so that the limit is used even if each response takes a while. */
 const maxParallel = 4;
 /** After this number of readings of the newest runs, all matching runs are read, because a run that had ended can continue. */
@@ -107,10 +110,10 @@ export class RunsWatch {
    * What happens until all runs have ended.
    * @throws whatever the client throws about more than one run, and the signal's reason
    */
-  async *updates(): AsyncGenerator<RunUpdate | { run?: undefined; body: WaitingBody }, void, undefined> {
+  async *updates(): AsyncGenerator<RunUpdate | GeneralUpdate, void, undefined> {
     const end = new AbortController();
     const signal = AbortSignal.any([this.#options.signal, end.signal]);
-    const channel = new Channel<RunUpdate | { run?: undefined; body: WaitingBody }>();
+    const channel = new Channel<RunUpdate | GeneralUpdate>();
     this.#followHints(signal);
     if (this.#options.messages)
       this.#streams = new RunStreams(this.#client, {
@@ -173,7 +176,7 @@ export class RunsWatch {
     this.#schedule.rest(this.#hasHints && (!this.#options.messages || this.#active().every(({ isStreamed }) => isStreamed)));
   }
 
-  async #poll(channel: Channel<RunUpdate | { run?: undefined; body: WaitingBody }>, signal: AbortSignal): Promise<void> {
+  async #poll(channel: Channel<RunUpdate | GeneralUpdate>, signal: AbortSignal): Promise<void> {
     const poll = (call: Call) => this.#pollOnce(call, channel);
     type Polled = WaitingBody | { type: 'update'; update: RunUpdate };
     for await (const polled of pollEvents<Polled & { type: string }>(this.#client, { ...this.#options, signal, pace: this.#pace }, poll)) {
@@ -185,11 +188,13 @@ export class RunsWatch {
 
   async *#pollOnce(
     call: Call,
-    channel: Pick<Channel<unknown>, 'end'>,
+    channel: Pick<Channel<GeneralUpdate>, 'put' | 'end'>,
   ): AsyncGenerator<{ type: 'update'; update: RunUpdate }, void, undefined> {
     let hasSucceeded = false;
     try {
+      const isResumed = this.#polls === 0 && this.#options.starts !== undefined;
       for await (const update of this.#due(call)) yield { type: 'update', update };
+      if (isResumed) await channel.put({ body: { type: 'runs.read' } });
       // Runs whose end was reported earlier end without an event.
       if (this.isOver) channel.end();
       hasSucceeded = true;

@@ -90,11 +90,13 @@ class FollowedRuns {
     else if (reading.endsInsideLine) await terminal.line();
     try {
       for await (const update of this.#watch.updates()) {
-        if (update.run === undefined) continue;
-        await this.#show(update);
-        const { body } = update;
-        if (body.type === 'message' && matchesMessage(reading.until, body.data.message)) return undefined;
-        await this.#observe(update);
+        if (update.run !== undefined) {
+          await this.#show(update);
+          const { body } = update;
+          if (body.type === 'message' && matchesMessage(reading.until, body.data.message)) return undefined;
+          await this.#observe(update);
+        } else if (update.body.type === 'runs.read') await this.#answerReported();
+        else continue;
         if (this.#isParked) break;
       }
     } catch (error) {
@@ -155,6 +157,16 @@ class FollowedRuns {
   async #observe({ run, body }: RunUpdate): Promise<void> {
     if (body.type === 'human_request.resolved') this.#waiting.delete(run);
     if (body.type === 'human_request.pending') await this.#answer(run, body.data.human_request);
+  }
+
+  /** What was reported as pending before, and still is, is not reported again, but still needs an answer. */
+  async #answerReported(): Promise<void> {
+    for (const [id, position] of this.#settings.reading.point?.runs ?? []) {
+      const run = this.#watch.runs.get(id);
+      if (run === undefined || position.request === null || run.state.request?.id !== position.request.id) continue;
+      const { pending_human_request: request } = await this.#client.call('getRun', { params: { run_id: id } });
+      if (request?.id === position.request.id) await this.#answer(run, request);
+    }
   }
 
   async #answer(run: WatchedRun, request: HumanRequest): Promise<void> {
