@@ -191,6 +191,14 @@ describe('runs start --from', () => {
     ]);
   });
 
+  it('reads only rows from standard input, and names the file of those that failed', async () => {
+    const argv = ['runs', 'start', '--agent', agent, '--from', '-', '--from-format', 'ndjson', '--json'];
+    for (const message of ['-', '@-'])
+      expect((await service.cli([...argv, '--message', message], { stdin: '{"t":"a"}\n' })).stderr).toContain('cannot both read standard');
+    const result = await service.cli(argv, { stdin: '{"upload":"absent.txt"}\n' });
+    expect(result.json()).toMatchObject({ failed: 1, failed_file: 'stdin.failed.ndjson' });
+  });
+
   it('leaves nothing behind with --dry-run', async () => {
     const other = await startTestService();
     const ownAgent = await other.agent('- say: hi');
@@ -311,6 +319,28 @@ describe('runs start --from', () => {
     expect((await start()).json()).toMatchObject({ started: 1 });
     const keys = foreign.requests.filter(({ method }) => method === 'POST').map(({ headers }) => headers['idempotency-key']);
     expect(keys).toEqual([keys[0], keys[0]]);
+  });
+
+  it('sends a row whose outcome is unknown again with the same sandbox', async () => {
+    const run = { id: '00000000-0000-4000-8000-000000000001', agent_id: agent };
+    const responses: ForeignAnswer[] = [answerWith(200, '<html>', 'text/html'), answerWith(201, { run })];
+    let sandboxes = 0;
+    const foreign = await ForeignService.start({
+      'POST /v2/teams/:team/runs': () => responses.shift(),
+      'GET /v2/agents/:id': () => ({ agent: { id: agent, name: 'other' } }),
+      'POST /v2/sandboxes': () =>
+        answerWith(201, { sandbox_id: `00000000-0000-4000-8000-00000000001${++sandboxes}`, expires_at: '2100-01-01T00:00:00Z' }),
+      'POST /v2/sandboxes/:id/files': () => answerWith(201, { path: '/workspace/own.txt', size_bytes: 3 }),
+    });
+    await service.file('own.txt', '{}');
+    await service.file('files.csv', 'upload\nown.txt\n');
+    const argv = ['runs', 'start', '--agent', agent, '--from', 'files.csv', '--json'];
+    const start = () => service.cli(argv, { env: { AOPS_BASE_URL: foreign.url } });
+    expect((await start()).code).toBe(13);
+    expect((await start()).json()).toMatchObject({ started: 1, runs: [{ run_number: null }] });
+    const bodies = foreign.requests.filter(({ path: place }) => place.endsWith('/runs')).map(({ body }) => body);
+    expect(bodies).toEqual([bodies[0], bodies[0]]);
+    expect(sandboxes).toBe(1);
   });
 
   it('does not send a row whose outcome is unknown with another credential', async () => {

@@ -373,6 +373,15 @@ describe('a run that the service does not show', () => {
     expect(service.bodies('POST', `/v2/runs/${otherId}/human-requests/${someId}/respond`)).toEqual([answer]);
   });
 
+  it('is not taken for a request if it cannot be read', async () => {
+    const service = await ForeignService.start({
+      'GET /v2/runs/:id': (_, id) =>
+        id === otherId ? { run: row(otherId), pending_human_request: request } : answerWith(401, { error: 'unauthorized', message: 'No.' }),
+    });
+    expect((await cli(service, 'runs', 'respond', otherId, agent, '--approve', '--yes', '--json')).code).toBe(4);
+    expect(service.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+
   it.each([
     ['path', { path: '/srv/code', ref: 'abc' }],
     ['url', { url: '/srv/code', ref: 'abc' }],

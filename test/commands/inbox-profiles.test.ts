@@ -10,9 +10,11 @@ import type { Access } from '../../src/commands/inbox/all-profiles.ts';
 import { AllProfiles } from '../../src/commands/inbox/all-profiles.ts';
 import type { InboxEvent } from '../../src/commands/inbox/events.ts';
 import { InboxSession } from '../../src/commands/inbox/inbox-session.ts';
+import { CliTerminal } from '../support/cli-terminal.ts';
 import { answerWith, ForeignService } from '../support/foreign-service.ts';
 import { prompting } from '../support/open-prompts.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
+import { keys } from '../support/screen.ts';
 import { folderEnv, startTestService, type TestService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -78,6 +80,17 @@ describe('inbox --all-profiles', () => {
       await service.waiting(`- approve: { id: ok, title: "${title}" }`);
     const { stdout } = await inbox(await machine({ signedOut: false, services: { one, two } }), '--template', '{{ title }}');
     expect(stdout).toBe('First?\nSecond?\nThird?\n');
+  });
+
+  it('offers them at a terminal, and ends with Ctrl-C at a prompt', async () => {
+    const terminal = new CliTerminal(['inbox', '--all-profiles'], { env: await machine({ signedOut: false }) });
+    await terminal.asks('2 requests are waiting for an answer');
+    terminal.type(keys.enter);
+    await terminal.shows('Profile one');
+    await terminal.asks('Pay?');
+    terminal.type(keys.ctrlC);
+    const { code, stdout, stderr } = await terminal.end;
+    expect([code, stdout, stderr]).toEqual([130, '', expect.not.stringContaining('Not answered here')]);
   });
 
   it('reports a profile that cannot be read, and still shows the others', async () => {

@@ -133,6 +133,7 @@ describe('runs rerun', () => {
     expect(refusal).toMatchObject({ code: 6, stdout: '' });
     expect(refusal.stderr).toContain('The run cannot be started again, because it worked on a case.');
     expect(refusal.stderr).toContain('aops cases reprocess');
+    expect(errorOf((await service.cli(['runs', 'rerun', caseRun.id, '--dry-run', '--json'])).stderr).code).toBe('cannot_rerun');
     const other = await service.run('- say: fine');
     const result = await service.cli(['runs', 'rerun', goneRun, caseRun.id, other, '--json']);
     expect(result.code).toBe(6);

@@ -27,6 +27,15 @@ it('an approval and a question never have the same shape', () => {
   expect(shapeOf({ ...request, type: 'approval' })).not.toBe(shapeOf({ ...request, type: 'question' }));
 });
 
+it('a question that accepts several options has another shape, whether the service says so for all questions or not', () => {
+  const shape = (multi_select?: boolean) => {
+    const questions = [{ question: 'Which?', ...(multi_select === undefined ? {} : { multi_select }) }];
+    return shapeOf({ id: 'q', title: 'Q', description: null, created_at: '2026-01-01T00:00:00Z', type: 'question', questions });
+  };
+  expect(shape()).toBe(shape(false));
+  expect(shape()).not.toBe(shape(true));
+});
+
 describe('runs respond with filters', () => {
   it('shows the matching requests, and answers them when that was confirmed', async () => {
     const [agent, other] = [await service.agent(approval), await service.agent(approval)];

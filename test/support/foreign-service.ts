@@ -11,7 +11,7 @@ export interface ForeignRequest {
   path: string;
   query: URLSearchParams;
   headers: http.IncomingHttpHeaders;
-  /** Parsed JSON; undefined if there was no body. */
+  /** Parsed JSON; undefined if there was no body, or another one. */
   body: unknown;
 }
 
@@ -73,7 +73,7 @@ export class ForeignService {
           path: pathname,
           query: searchParams,
           headers: request.headers,
-          body: text === '' ? undefined : JSON.parse(text),
+          body: request.headers['content-type']?.startsWith('application/json') && text !== '' ? JSON.parse(text) : undefined,
         };
         this.requests.push(recordedRequest);
         const answer = (await this.#answer(recordedRequest)) ?? unknownRoute(recordedRequest);

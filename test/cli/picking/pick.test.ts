@@ -148,6 +148,18 @@ describe('picking', () => {
     expect(second.outputs[0]?.choices.map(({ name }) => name)).toEqual(['erp  https://erp.example', 'crm']);
   });
 
+  it('of a revision lists the newest of each agent', async () => {
+    const revisions = [
+      { id: uuidOf(1), name: 'invoices', latest_build: { revision_number: 7 } },
+      { id: uuidOf(2), name: 'support', latest_build: null },
+    ];
+    const { context, outputs } = pickWith({ listAgents: { agents: revisions } });
+    await pick(context, harmlessCommand, { complete: 'revisions' }, undefined);
+    expect(outputs[0]?.choices.map(({ value }) => value)).toEqual(
+      ['live', 'latest', '7', '6', '5', '4', '3'].map((revision) => `invoices@${revision}`),
+    );
+  });
+
   it('of a value that belongs to an agent or a queue lists those of its owner', async () => {
     const schedules = (owner: string) => (owner === uuidOf(2) ? [{ id: uuidOf(6), frequency: 'daily' }] : []);
     const answers = {
