@@ -2,10 +2,14 @@
 import { expect, it } from 'vitest';
 import type { Context } from '../../../src/cli/kit/context.ts';
 import { ifOffered, readBack } from '../../../src/cli/kit/secondary-requests.ts';
-import { ServiceAnswerError } from '../../../src/client/errors.ts';
+import { NotOfferedError, ServiceAnswerError } from '../../../src/client/errors.ts';
 import { failureOf } from '../../client/harness.ts';
 
 const answerError = (status: number): ServiceAnswerError => new ServiceAnswerError(status, { error: 'x', message: 'No.\nNever.' }, {});
+
+it('a part is left out if the service does not offer it', async () => {
+  expect(await ifOffered(Promise.reject(new NotOfferedError('getRunChanges', true, {})))).toBeUndefined();
+});
 
 it.each([403, 404, 405, 501])('a part is left out if the service answers %i', async (status) => {
   expect(await ifOffered(Promise.reject(answerError(status)))).toBeUndefined();
