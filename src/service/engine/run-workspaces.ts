@@ -29,8 +29,8 @@ export interface RunWorkspace {
   commit<Result>(write: (record: RecordFiles) => Promise<Result>): Promise<Result>;
   /** Records the files of a step that was interrupted, unless another node has taken over the run. It never fails: they are not promised. */
   salvage(): Promise<void>;
-  /** Call it when no program of the run works in the sandbox any more. */
-  close(): void;
+  /** Call it when no program of the run works in the sandbox any more. @param isOver whether the run has ended */
+  close(isOver?: boolean): void;
 }
 
 /** A file next to the workspace that callers do not see. */

@@ -88,6 +88,7 @@ export const runJob = defineJob<DriverEngine & HasRunConcurrency>({
 
 async function driveRun(engine: DriverEngine, job: RunClaim, signal: AbortSignal): Promise<void> {
   let session: RunSession | undefined;
+  let isOver = false;
   // Deliveries of its beginning, which are stored since the claim was committed.
   if (job.begun?.shouldWake) engine.worker.wake();
   try {
@@ -96,13 +97,14 @@ async function driveRun(engine: DriverEngine, job: RunClaim, signal: AbortSignal
     const outcome = await advance(engine, session, job, signal);
     if (signal.aborted) return await releaseRun(engine, job, session, signal);
     await session.finish(outcome);
+    isOver = outcome.status === 'completed' || outcome.status === 'failed';
     engine.log('info', 'run advanced', { run: job.subject_id, outcome: outcome.status });
   } catch (error) {
     void releaseProcesses(engine, job.subject_id);
     if (isLost(error) || signal.aborted) return await releaseRun(engine, job, session, signal);
     throw error;
   } finally {
-    session?.workspace.close();
+    session?.workspace.close(isOver);
   }
 }
 

@@ -14,6 +14,9 @@ const sweepInterval = 60 * 60 * 1_000;
 /** How long a copy is kept after its last use, in milliseconds. */
 const idleTime = 24 * 60 * 60 * 1_000;
 
+/** Copies of runs that have ended that are known, so that their files are read from this machine. */
+const defaultMaxEnded = 1_000;
+
 interface Entry {
   copy: LocalCopy;
   /** Whether the folders may differ from the record only by what this node has changed. */
@@ -36,12 +39,16 @@ export interface CopiesOptions {
   node: string;
   /** Removes what else is left over on this node, after each search. */
   sweep: () => Promise<void>;
+  /** How many copies are known whose runs have ended; 1,000 by default. The others are only folders until they are needed again. */
+  maxEnded?: number;
 }
 
 export class LocalCopies {
   readonly #engine: BytesEngine;
   readonly #options: CopiesOptions;
   readonly #entries = new Map<string, Entry>();
+  /** The sandboxes of runs that have ended, in the order of their ends. */
+  readonly #ended = new Set<string>();
   /** By sandbox: one thing at a time compares a copy with its record. */
   readonly #queue = new KeyedQueue();
   readonly #closing = new AbortController();
@@ -78,15 +85,27 @@ export class LocalCopies {
       entry.created = undefined;
       entry.isTrusted = true;
       entry.users += 1;
+      this.#ended.delete(id);
       return new SharedRun(this.#engine, {
         ...{ copy: entry.copy, sandbox, node: this.#options.node, mayDiffer },
         inTurn: (work) => this.#queue.run(id, work),
-        onClose: () => {
+        onClose: (isOver) => {
           entry.users -= 1;
           entry.lastUsedAt = this.#engine.clock.now();
+          if (isOver) this.#noteEnd(id);
         },
       });
     });
+  }
+
+  /** Forgets the copies of earlier runs, of which there can be any number until their folders are removed. */
+  #noteEnd(id: string): void {
+    this.#ended.add(id);
+    for (const oldest of this.#ended) {
+      if (this.#ended.size <= (this.#options.maxEnded ?? defaultMaxEnded)) return;
+      this.#ended.delete(oldest);
+      if (this.#entries.get(oldest)?.users === 0) this.#entries.delete(oldest);
+    }
   }
 
   /** The sandbox of a copy that this node holds, with all uploads; undefined if it is no longer trusted. */
@@ -170,6 +189,7 @@ export class LocalCopies {
         const isIdle = clock.now() - (entry?.lastUsedAt ?? this.#startedAt) > idleTime;
         if (existing.has(id) && !isIdle) return;
         this.#entries.delete(id);
+        this.#ended.delete(id);
         await (await sandboxes.putAside(id)).remove();
       });
   }

@@ -20,7 +20,7 @@ export interface SharedRunParts {
   inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Whether an earlier execution may have left changes behind that it did not record. */
   mayDiffer: boolean;
-  onClose(): void;
+  onClose(isOver: boolean): void;
 }
 
 export class SharedRun implements RunWorkspace {
@@ -94,8 +94,8 @@ export class SharedRun implements RunWorkspace {
       });
   }
 
-  close(): void {
-    this.#parts.onClose();
+  close(isOver = false): void {
+    this.#parts.onClose(isOver);
   }
 
   /** Stores the bytes that have changed. Undefined if nothing has changed. */

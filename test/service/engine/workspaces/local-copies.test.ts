@@ -2,6 +2,7 @@
 import { access, mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { LocalCopies } from '../../../../src/service/engine/workspaces/local-copies.ts';
 import { openWorkspaces } from '../../../../src/service/engine/workspaces/open-workspaces.ts';
 import { FileStore } from '../../../../src/service/files/file-store.ts';
 import type { Sandbox } from '../../../../src/service/sandbox/sandbox.ts';
@@ -126,6 +127,36 @@ describeNeeding(needsPostgres, 'the copy of a sandbox', () => {
     const workspace = await a.open(next);
     expect(await namesIn(workspace.sandbox)).toEqual([]);
     workspace.close();
+  });
+
+  it('is forgotten some time after its run has ended, and not while the run waits', async () => {
+    const store = await openNode(await newDatabase(), 'a');
+    const sandboxes = new SandboxStore(path.join(await temporaryDirectory(), 'sandboxes'));
+    const engine = { store, clock: new ManualClock(), files: new FileStore(new DatabaseFiles(store)), log: () => undefined };
+    const copies = new LocalCopies(engine, { sandboxes, node: 'a', sweep: async () => undefined, maxEnded: 2 });
+    const { signal } = new AbortController();
+    await insertTeam(store, { id: 't', name: 'T', created_at });
+    const known = async (...ids: string[]): Promise<string[]> => {
+      const found: string[] = [];
+      for (const id of ids) if ((await copies.current(id, 0)) !== undefined) found.push(id);
+      return found;
+    };
+    const execute = async (id: string, isOver: boolean): Promise<void> => {
+      const workspace = await copies.open(id, 0, { signal });
+      expect(await known(id)).toEqual([id]);
+      workspace.close(isOver);
+    };
+    await execute('waits', false);
+    for (const id of ['one', 'two', 'three']) await execute(id, true);
+    expect(await known('waits', 'one', 'two', 'three')).toEqual(['waits', 'two', 'three']);
+    // Another run in the same sandbox.
+    const again = await copies.open('two', 0, { signal });
+    for (const id of ['four', 'five']) await execute(id, true);
+    expect(await known('two', 'three', 'four', 'five')).toEqual(['two', 'four', 'five']);
+    again.close(true);
+    expect(await known('two', 'four', 'five')).toEqual(['two', 'five']);
+    await execute('one', true);
+    await copies.close();
   });
 
   it('gets an upload through another node while a program of the run works', async () => {
