@@ -47,14 +47,18 @@ async function takeover({ name, cluster }, runsPerNode) {
   }
 }
 
-/** The node that executes the most runs, and their IDs. */
+/** The node that executes the most runs, and their IDs. Between two steps, a run belongs to no node: it is looked for again. */
 async function busiestNode(database) {
-  const { rows } = await database.query(
-    `select name, array_agg(subject_id) as runs from jobs join nodes on nodes.id = jobs.owner
-      where kind = 'run' and status = 'running' group by name order by count(*) desc limit 1`,
-  );
-  if (rows.length === 0) throw new Error('No run is being executed.');
-  return rows[0];
+  const beganAt = performance.now();
+  for (;;) {
+    const { rows } = await database.query(
+      `select name, array_agg(subject_id) as runs from jobs join nodes on nodes.id = jobs.owner
+        where kind = 'run' and status = 'running' group by name order by count(*) desc limit 1`,
+    );
+    if (rows.length > 0) return rows[0];
+    if (performance.now() - beganAt > limit) throw new Error('No run is being executed.');
+    await setTimeout(1);
+  }
 }
 
 /** The number of the last message of each run, by its ID. */
