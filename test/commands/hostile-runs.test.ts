@@ -53,6 +53,28 @@ describe.each([['watch'], ['wait']])('runs %s', (command) => {
   });
 });
 
+it('runs watch continues with the others if a run whose request was reported before cannot be read any more', async () => {
+  let isGone = false;
+  const service = await ForeignService.start(
+    routesOf((_, id) => {
+      if (isGone && id === first) return answerWith(404, { error: 'run_not_found', message: 'Gone.' });
+      const status = isGone ? 'completed' : 'waiting';
+      return { run: runOf(id as string, status), pending_human_request: isGone ? null : { ...request, title: 'Pay?' } };
+    }),
+  );
+  service.routes['GET /v2/teams/:team/runs'] = () => ({
+    data: isGone ? [{ ...runOf(second as string, 'completed'), agent_name: 'payer' }] : [],
+    total: Number(isGone),
+  });
+  const argv = ['runs', 'watch', first as string, second as string, '-o', 'ndjson'];
+  const { stdout } = await cli(service, ...argv);
+  const { resume } = JSON.parse(stdout.trim().split('\n').at(-1) as string) as { resume: string };
+  isGone = true;
+  const { code, stdout: rest, stderr } = await cli(service, ...argv, '--resume', resume);
+  expect([code, rest]).toEqual([3, expect.stringContaining('run.finished')]);
+  expect(stderr).toContain('cannot be watched');
+});
+
 it('runs watch ends if an answer from the answers file is refused', async () => {
   const service = await ForeignService.start({
     ...routesOf((_, id) => ({ run: runOf(id as string, 'waiting'), pending_human_request: { ...request, title: 'Pay?' } })),

@@ -233,6 +233,26 @@ describe('matching runs', () => {
     expect(isOver()).toBe(true);
   });
 
+  it('include those that were watched before and have ended since, unless they do not exist any more', async () => {
+    const team = startTeam(['r0', 'r1', 'r2']);
+    const running = { ...runStart, status: 'running' };
+    const ended = { ...runStart, status: 'completed', isFinished: true };
+    const starts = new Map([
+      ['r1', running],
+      ['r2', ended],
+      ['deleted', running],
+    ] as const);
+    for (const id of ['r1', 'r2']) team.set(id, { status: 'completed' });
+    team.failures.set('deleted', notFound);
+    const { lines, pass, isOver, runsWatch } = watch(team, active(false), { starts });
+    await pass(1_000);
+    expect(lines.toSorted()).toEqual(['r0 run.status running', 'r1 run.finished completed', 'r1 run.status completed']);
+    expect([...runsWatch.runs.keys()].toSorted()).toEqual(['r0', 'r1']);
+    team.set('r0', { status: 'completed' });
+    await pass(90_000);
+    expect(isOver()).toBe(true);
+  });
+
   it('can be none, which ends watching immediately unless new ones are added', async () => {
     const none = watch(startTeam(), active(false));
     await none.pass(1_000);

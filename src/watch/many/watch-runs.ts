@@ -254,8 +254,11 @@ export class RunsWatch {
     const unseenRuns = this.#active().filter((run) => !seenRuns.has(run) && !run.isStreamed);
     if (unseenRuns.length === 0) return;
     for await (const result of this.#lister.current(counted, unseenRuns, maxSingleReads)) {
-      if ('error' in result) yield* this.#updates.lose(result.run, result.error);
-      else {
+      if ('error' in result) {
+        // A filter does not select a run that was deleted before this watch began.
+        if (this.#selection.kind === 'filter' && result.run.run === undefined) this.runs.delete(result.run.id);
+        else yield* this.#updates.lose(result.run, result.error);
+      } else {
         const { run, reading } = result;
         if (reading.isListed) {
           run.listItem = reading.run;

@@ -163,7 +163,7 @@ class FollowedRuns {
   async #answerReported(): Promise<void> {
     for (const [id, position] of this.#settings.reading.point?.runs ?? []) {
       const run = this.#watch.runs.get(id);
-      if (run === undefined || position.request === null || run.state.request?.id !== position.request.id) continue;
+      if (run === undefined || run.isOver || position.request === null || run.state.request?.id !== position.request.id) continue;
       const { pending_human_request: request } = await this.#client.call('getRun', { params: { run_id: id } });
       if (request?.id === position.request.id) await this.#answer(run, request);
     }
