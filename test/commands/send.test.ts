@@ -75,7 +75,7 @@ describe('runs send to a waiting run', () => {
     await terminal.asks(choice);
     terminal.type(keys.ctrlC);
     const { code, stderr } = await terminal.end;
-    expect([code, stderr.match(/.*answer to all.*/)?.[0]?.includes(choice) ?? true]).toEqual([130, true]);
+    expect([code, stderr.includes('answer to all')]).toEqual([130, steps === twoQuestions]);
     const dismissed = service.terminal('runs', 'send', run, 'not on a Friday');
     await dismissed.asks(choice);
     dismissed.type(keys.escape);
