@@ -260,31 +260,33 @@ describe('a request whose body has no required field', () => {
   });
 });
 
+/** A run of a service that waits. */
+const runRow = (id: string) => ({
+  id,
+  agent_id: agent,
+  agent_name: 'invoice-check',
+  title: `Run ${id.at(-1)}`,
+  status: 'waiting',
+  source: null,
+  created_at: timestamp,
+  started_at: timestamp,
+  completed_at: null,
+  build_id: someId,
+  updated_at: timestamp,
+  user_id: null,
+  case_queue_item_id: null,
+  case_queue_id: null,
+  case_queue_name: null,
+  case_title: null,
+  postponed_to: null,
+  submitted_prompt_count: 0,
+});
+const pendingRequest = { id: someId, title: 'Pay the invoice?', description: null, created_at: timestamp, type: 'approval' };
+
 describe('a run that the service does not show', () => {
-  const row = (id: string) => ({
-    id,
-    agent_id: agent,
-    agent_name: 'invoice-check',
-    title: `Run ${id.at(-1)}`,
-    status: 'waiting',
-    source: null,
-    created_at: timestamp,
-    started_at: timestamp,
-    completed_at: null,
-    build_id: someId,
-    updated_at: timestamp,
-    user_id: null,
-    case_queue_item_id: null,
-    case_queue_id: null,
-    case_queue_name: null,
-    case_title: null,
-    postponed_to: null,
-    submitted_prompt_count: 0,
-  });
-  const request = { id: someId, title: 'Pay the invoice?', description: null, created_at: timestamp, type: 'approval' };
   const routes: ForeignRoutes = {
-    'GET /v2/teams/:team/runs': () => ({ data: [row(someId), row(otherId)], total: 2 }),
-    'GET /v2/runs/:id': (_, id) => (id === someId ? { run: null } : { run: row(otherId), pending_human_request: request }),
+    'GET /v2/teams/:team/runs': () => ({ data: [runRow(someId), runRow(otherId)], total: 2 }),
+    'GET /v2/runs/:id': (_, id) => (id === someId ? { run: null } : { run: runRow(otherId), pending_human_request: pendingRequest }),
   };
 
   it('is named in the error', async () => {
@@ -312,7 +314,7 @@ describe('a run that the service does not show', () => {
       ...routes,
       'POST /v2/runs/:id/human-requests/:request/respond': ({ body }, id) => {
         answers.push([id, body]);
-        return { success: true, human_request: { ...request, response: 'approved', responded_at: timestamp } };
+        return { success: true, human_request: { ...pendingRequest, response: 'approved', responded_at: timestamp } };
       },
     });
     const result = await cli(service, 'runs', 'respond', '--type', 'approval', '--approve', '--yes', '--json');
@@ -326,7 +328,7 @@ describe('a run that the service does not show', () => {
     let interrupt = (): void => undefined;
     const service = await ForeignService.start({
       ...routes,
-      'GET /v2/teams/:team/runs': () => ({ data: [row(someId), ...(++polls < 3 ? [row(otherId)] : [])], total: polls < 3 ? 2 : 1 }),
+      'GET /v2/teams/:team/runs': () => ({ data: [runRow(someId), ...(++polls < 3 ? [runRow(otherId)] : [])], total: polls < 3 ? 2 : 1 }),
     });
     const { code, stderr } = await runCli(['inbox', '--watch'], {
       ...optionsFor(service),
@@ -340,18 +342,6 @@ describe('a run that the service does not show', () => {
     expect([code, stderr.split('its request cannot be read').length - 1]).toEqual([130, 1]);
   });
 
-  it('can have a question without questions', async () => {
-    const question = { ...request, type: 'question' };
-    const service = await ForeignService.start({
-      ...routes,
-      'GET /v2/runs/:id': () => ({ run: row(otherId), pending_human_request: question }),
-    });
-    expect(errorOf(await cli(service, 'runs', 'respond', otherId, '--approve', '--json'))).toMatchObject({
-      exit: 2,
-      message: '"Pay the invoice?" is a question, not an approval.',
-    });
-  });
-
   it('is a failure of the inbox if no run can be read', async () => {
     const service = await ForeignService.start({
       ...routes,
@@ -360,12 +350,40 @@ describe('a run that the service does not show', () => {
     expect((await cli(service, 'inbox', '--json')).code).toBe(4);
   });
 
+  it('can omit the null request, and its number in lists', async () => {
+    const service = await ForeignService.start({
+      ...routes,
+      'GET /v2/runs/:id': () => ({ run: { ...runRow(otherId), status: 'running' } }),
+    });
+    expect((await cli(service, 'runs', 'get', otherId, '--json')).json()).toMatchObject({ id: otherId, pending_human_request: null });
+    expect(errorOf(await cli(service, 'runs', 'respond', otherId, '--approve', '--json'))).toMatchObject({
+      code: 'run_not_waiting',
+      exit: 6,
+    });
+    const list = await cli(service, 'runs', 'list');
+    expect([list.code, list.stderr]).toEqual([0, '']);
+    expect(list.stdout).not.toMatch(/undefined|NaN/);
+  });
+});
+
+describe('a run of another service', () => {
+  it('can have a question without questions', async () => {
+    const question = { ...pendingRequest, type: 'question' };
+    const service = await ForeignService.start({
+      'GET /v2/runs/:id': () => ({ run: runRow(otherId), pending_human_request: question }),
+    });
+    expect(errorOf(await cli(service, 'runs', 'respond', otherId, '--approve', '--json'))).toMatchObject({
+      exit: 2,
+      message: '"Pay the invoice?" is a question, not an approval.',
+    });
+  });
+
   it.each([
     ['--approve', { approved: true }],
     ['--answer=Cost centre=7', { answers: { 'Cost centre': '7' } }],
   ])('gets the answer to a request that it does not show with %s', async (flag, answer) => {
     const service = await ForeignService.start({
-      'GET /v2/runs/:id': () => ({ run: { ...row(otherId), status: 'running' }, pending_human_request: null }),
+      'GET /v2/runs/:id': () => ({ run: { ...runRow(otherId), status: 'running' }, pending_human_request: null }),
       'POST /v2/runs/:id/human-requests/:request/respond': () => answerWith(409, { error: 'already_answered', message: 'Too late.' }),
     });
     const result = await cli(service, 'runs', 'respond', otherId, '--request', someId, flag, '--json');
@@ -376,7 +394,9 @@ describe('a run that the service does not show', () => {
   it('is not taken for a request if it cannot be read', async () => {
     const service = await ForeignService.start({
       'GET /v2/runs/:id': (_, id) =>
-        id === otherId ? { run: row(otherId), pending_human_request: request } : answerWith(401, { error: 'unauthorized', message: 'No.' }),
+        id === otherId
+          ? { run: runRow(otherId), pending_human_request: pendingRequest }
+          : answerWith(401, { error: 'unauthorized', message: 'No.' }),
     });
     expect((await cli(service, 'runs', 'respond', otherId, agent, '--approve', '--yes', '--json')).code).toBe(4);
     expect(service.requests.filter(({ method }) => method === 'POST')).toEqual([]);
@@ -387,7 +407,7 @@ describe('a run that the service does not show', () => {
     ['url', { url: '/srv/code', ref: 'abc' }],
   ])('is started again with its repository: %s', async (kind, repository) => {
     const service = await ForeignService.start({
-      'GET /v2/runs/:id': () => ({ run: { ...row(otherId), status: 'completed' } }),
+      'GET /v2/runs/:id': () => ({ run: { ...runRow(otherId), status: 'completed' } }),
       'GET /v2/runs/:id/messages': () => ({ messages: [], total: 0, limit: 1, offset: 0 }),
       'GET /v2/runs/:id/sandbox/changes': () => ({ data: { repository: { kind, source: '/srv/code', ref: 'main', commit: 'abc' } } }),
     });
@@ -401,7 +421,7 @@ describe('a run that the service does not show', () => {
     ['sandbox/files', 409, { error: 'busy', message: 'Later.' }, 6, 'busy'],
   ])('is not started again without its %s, after %i', async (part, status, body, code, error) => {
     const service = await ForeignService.start({
-      'GET /v2/runs/:id': () => ({ run: { ...row(otherId), status: 'completed' } }),
+      'GET /v2/runs/:id': () => ({ run: { ...runRow(otherId), status: 'completed' } }),
       'GET /v2/runs/:id/messages': () => ({ messages: [], total: 0, limit: 1, offset: 0 }),
       [`GET /v2/runs/:id/${part}`]: () => answerWith(status, body),
     });
@@ -410,24 +430,12 @@ describe('a run that the service does not show', () => {
   });
 
   it('cannot be started again if its agent was deleted', async () => {
-    const service = await ForeignService.start({ 'GET /v2/runs/:id': () => ({ run: { ...row(otherId), agent_id: null } }) });
+    const service = await ForeignService.start({ 'GET /v2/runs/:id': () => ({ run: { ...runRow(otherId), agent_id: null } }) });
     expect(errorOf(await cli(service, 'runs', 'rerun', otherId, '--json'))).toMatchObject({
       code: 'cannot_rerun',
       exit: 6,
       message: 'The run cannot be started again, because its agent was deleted.',
     });
-  });
-
-  it('can omit the null request, and its number in lists', async () => {
-    const service = await ForeignService.start({ ...routes, 'GET /v2/runs/:id': () => ({ run: { ...row(otherId), status: 'running' } }) });
-    expect((await cli(service, 'runs', 'get', otherId, '--json')).json()).toMatchObject({ id: otherId, pending_human_request: null });
-    expect(errorOf(await cli(service, 'runs', 'respond', otherId, '--approve', '--json'))).toMatchObject({
-      code: 'run_not_waiting',
-      exit: 6,
-    });
-    const list = await cli(service, 'runs', 'list');
-    expect([list.code, list.stderr]).toEqual([0, '']);
-    expect(list.stdout).not.toMatch(/undefined|NaN/);
   });
 });
 
