@@ -10,7 +10,6 @@ import {
   type UnknownRoute,
 } from '../support/foreign-service.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
-import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const team = '00000000-0000-4000-8000-00000000000a';
@@ -24,11 +23,7 @@ beforeAll(async () => {
   folder = await temporaryFolder();
 });
 
-const optionsFor = ({ url }: ForeignService) => ({
-  cwd: folder,
-  env: { ...folderEnv(folder), AOPS_API_KEY: 'foreign-key', AOPS_BASE_URL: url, AOPS_TEAM_ID: team },
-});
-const cli = (service: ForeignService, ...argv: string[]): Promise<CliResult> => runCli(argv, optionsFor(service));
+const cli = (service: ForeignService, ...argv: string[]): Promise<CliResult> => runCli(argv, service.optionsIn(folder, team));
 
 const errorOf = ({ stderr }: CliResult): Record<string, unknown> =>
   (JSON.parse(stderr.trim().split('\n').at(-1) as string) as { error: Record<string, unknown> }).error;
@@ -331,7 +326,7 @@ describe('a run that the service does not show', () => {
       'GET /v2/teams/:team/runs': () => ({ data: [runRow(someId), ...(++polls < 3 ? [runRow(otherId)] : [])], total: polls < 3 ? 2 : 1 }),
     });
     const { code, stderr } = await runCli(['inbox', '--watch'], {
-      ...optionsFor(service),
+      ...service.optionsIn(folder, team),
       onStart: (deliver) => {
         interrupt = deliver;
       },
@@ -536,10 +531,9 @@ describe('bulk commands', () => {
   const key = 'repeat-me';
   const runBulk = (service: ForeignService, argv: string[], onStart: (interrupt: () => void) => void = () => undefined) =>
     runCli(['cases', ...argv, '--yes', '--json', '--idempotency-key', key], {
+      ...service.optionsIn(folder, team),
       onStart,
-      cwd: folder,
       stdin: ids.join('\n'),
-      env: { ...folderEnv(folder), AOPS_API_KEY: 'foreign-key', AOPS_BASE_URL: service.url, AOPS_TEAM_ID: team },
     });
 
   it.each<[string[], string, object]>([

@@ -3,7 +3,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { answerWith, type ForeignRoutes, ForeignService } from '../support/foreign-service.ts';
 import { expectHarmless, expectNoFakeHint, hostileText } from '../support/hostile-text.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
-import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const idOf = (number: number): string => `00000000-0000-4000-8000-00000000000${number}`;
@@ -15,11 +14,8 @@ beforeAll(async () => {
   folder = await temporaryFolder();
 });
 
-const optionsFor = ({ url }: ForeignService) => ({
-  cwd: folder,
-  env: { ...folderEnv(folder), AOPS_API_KEY: 'key', AOPS_BASE_URL: url, AOPS_TEAM_ID: team },
-});
-const cli = (service: ForeignService, ...argv: string[]): Promise<CliResult> => runCli(argv, optionsFor(service));
+const cli = (service: ForeignService, argv: string[], stdin?: string): Promise<CliResult> =>
+  runCli(argv, { ...service.optionsIn(folder, team as string), ...(stdin === undefined ? {} : { stdin }) });
 
 const runOf = (id: string, status: string) => ({
   ...{ id, run_number: Number(id.at(-1)), agent_id: agent, status, title: hostileText, error: null, source: null },
@@ -45,7 +41,7 @@ describe.each([['watch'], ['wait']])('runs %s', (command) => {
         id === first ? answerWith(403, { error: 'forbidden', message: hostileText }) : { run: runOf(id as string, 'failed') },
       ),
     );
-    const { code, stdout, stderr } = await cli(service, 'runs', command, first as string, second as string);
+    const { code, stdout, stderr } = await cli(service, ['runs', command, first as string, second as string]);
     expect(code).toBe(5);
     expect(stderr).toContain('plain');
     expectHarmless(stdout + stderr);
@@ -67,10 +63,10 @@ it('runs watch continues with the others if a run whose request was reported bef
     total: Number(isGone),
   });
   const argv = ['runs', 'watch', first as string, second as string, '-o', 'ndjson'];
-  const { stdout } = await cli(service, ...argv);
+  const { stdout } = await cli(service, argv);
   const { resume } = JSON.parse(stdout.trim().split('\n').at(-1) as string) as { resume: string };
   isGone = true;
-  const { code, stdout: rest, stderr } = await cli(service, ...argv, '--resume', resume);
+  const { code, stdout: rest, stderr } = await cli(service, [...argv, '--resume', resume]);
   expect([code, rest]).toEqual([3, expect.stringContaining('run.finished')]);
   expect(stderr).toContain('cannot be watched');
 });
@@ -81,6 +77,6 @@ it('runs watch ends if an answer from the answers file is refused', async () => 
     'POST /v2/runs/:id/human-requests/:request/respond': () => answerWith(403, { error: 'forbidden', message: 'Not you.' }),
   });
   const argv = ['runs', 'watch', first as string, second as string, '--answers', '-', '--json'];
-  const { code, stderr } = await runCli(argv, { ...optionsFor(service), stdin: 'approvals: { "Pay?": true }\n' });
+  const { code, stderr } = await cli(service, argv, 'approvals: { "Pay?": true }\n');
   expect([code, stderr]).toEqual([5, expect.stringContaining('Not you.')]);
 });

@@ -3,6 +3,7 @@
  */
 import http from 'node:http';
 import type net from 'node:net';
+import { folderEnv } from './service.ts';
 import { whenDone } from './temporary.ts';
 
 export interface ForeignRequest {
@@ -102,6 +103,11 @@ export class ForeignService {
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as net.AddressInfo).port}`;
+  }
+
+  /** How a command uses this service, in a folder of its own. @param team the ID of the team */
+  optionsIn(cwd: string, team: string): { cwd: string; env: Record<string, string> } {
+    return { cwd, env: { ...folderEnv(cwd), AOPS_API_KEY: 'foreign-key', AOPS_BASE_URL: this.url, AOPS_TEAM_ID: team } };
   }
 
   /** `POST /v2/...` of each request so far. */

@@ -17,6 +17,7 @@ interface Row {
   created_at: string;
   pending_human_request: HumanRequest | null;
   updated_at?: string;
+  agent_id?: string;
 }
 
 interface CallInput {
@@ -251,6 +252,21 @@ describe('matching runs', () => {
     team.set('r0', { status: 'completed' });
     await pass(90_000);
     expect(isOver()).toBe(true);
+  });
+
+  it('do not include those of another agent that were watched before', async () => {
+    const team = startTeam(['r0', 'r1', 'r2']);
+    for (const [id, agent_id] of [
+      ['r1', 'a1'],
+      ['r2', 'a2'],
+    ] as const)
+      team.set(id, { status: 'completed', agent_id });
+    team.set('r0', { agent_id: 'a1' });
+    const starts = new Map(['r1', 'r2'].map((id) => [id, { ...runStart, status: 'running' }] as const));
+    const { lines, pass, stop } = watch(team, { kind: 'filter', filter: { agent_id: 'a1' }, addsNew: true }, { starts });
+    await pass(1_000);
+    expect(lines.toSorted()).toEqual(['r0 run.status running', 'r1 run.finished completed', 'r1 run.status completed']);
+    await stop();
   });
 
   it('can be none, which ends watching immediately unless new ones are added', async () => {

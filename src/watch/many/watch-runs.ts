@@ -13,7 +13,7 @@ import { isFinal } from '../run-status.ts';
 import { StreamChanges } from '../stream-changes.ts';
 import { Channel, merged } from './channel.ts';
 import { RequestBudget } from './request-budget.ts';
-import { type RunFilter, RunLister, readingOf } from './run-lister.ts';
+import { type Lost, type Reading, type RunFilter, RunLister, readingOf } from './run-lister.ts';
 import { RunSchedule } from './run-schedule.ts';
 import { RunStreams, type StreamLimits } from './run-streams.ts';
 import { maxSingleReads, type RunUpdate, RunUpdates, readingBudget } from './run-updates.ts';
@@ -254,11 +254,9 @@ export class RunsWatch {
     const unseenRuns = this.#active().filter((run) => !seenRuns.has(run) && !run.isStreamed);
     if (unseenRuns.length === 0) return;
     for await (const result of this.#lister.current(counted, unseenRuns, maxSingleReads)) {
-      if ('error' in result) {
-        // A filter does not select a run that was deleted before this watch began.
-        if (this.#selection.kind === 'filter' && result.run.run === undefined) this.runs.delete(result.run.id);
-        else yield* this.#updates.lose(result.run, result.error);
-      } else {
+      if (this.#isForeign(result)) this.runs.delete(result.run.id);
+      else if ('error' in result) yield* this.#updates.lose(result.run, result.error);
+      else {
         const { run, reading } = result;
         if (reading.isListed) {
           run.listItem = reading.run;
@@ -268,6 +266,17 @@ export class RunsWatch {
       }
       yield* this.#betweenPages(call);
     }
+  }
+
+  /** Whether a run that was watched before was deleted before this watch began, or belongs to another filter, as its first reading shows. */
+  #isForeign(result: Lost | { run: WatchedRun; reading: Reading }): boolean {
+    if (this.#selection.kind !== 'filter' || result.run.run !== undefined) return false;
+    if ('error' in result) return true;
+    const { agent_id, case_queue_id } = this.#selection.filter;
+    const { run } = result.reading;
+    const isOther = (expected: string | undefined, found: string | null | undefined): boolean =>
+      expected !== undefined && found !== undefined && found !== expected;
+    return isOther(agent_id, run.agent_id) || isOther(case_queue_id, 'case_queue_id' in run ? run.case_queue_id : undefined);
   }
 
   /** Reads messages that are due, once for each page of the list. */

@@ -164,7 +164,9 @@ class FollowedRuns {
     for (const [id, position] of this.#settings.reading.point?.runs ?? []) {
       const run = this.#watch.runs.get(id);
       if (run === undefined || run.isOver || position.request === null || run.state.request?.id !== position.request.id) continue;
-      const { pending_human_request: request } = await this.#client.call('getRun', { params: { run_id: id } });
+      const listed = run.listItem?.pending_human_request;
+      const isListed = listed?.id === position.request.id;
+      const request = isListed ? listed : (await this.#client.call('getRun', { params: { run_id: id } })).pending_human_request;
       if (request?.id === position.request.id) await this.#answer(run, request);
     }
   }
