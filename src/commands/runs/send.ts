@@ -22,7 +22,7 @@ interface AnsweredRequest {
 export default defineCommand({
   summary: 'Send a message to a run',
   description:
-    'A completed or interrupted run continues with the message; a running one can see it in a later step. A message to a waiting run would answer its human request, so nothing is sent: on a terminal you are asked what to do, otherwise the command ends with exit 6. Answer with `aops runs respond`, or send the message as the answer with --as-answer.',
+    'A completed or interrupted run continues with the message; a running one can read it in a later step, and if none does, it starts another turn at its end. A message to a waiting run would answer its human request, so nothing is sent: on a terminal you are asked what to do, otherwise the command ends with exit 6. Answer with `aops runs respond`, or send the message as the answer with --as-answer.',
   arguments: {
     run: runArgument,
     message: argument('The message; @FILE reads it from a file, - from standard input'),

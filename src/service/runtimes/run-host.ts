@@ -194,7 +194,10 @@ export interface RunHost {
   readonly run: { id: string; teamId: string; number: number; agentName: string };
   /** The procedure of the revision, as text. */
   readonly procedure: string;
-  /** Messages that people sent to the run, oldest first; the first is the one with which it was started, if any. */
+  /**
+   * Messages that people sent to the run, oldest first; the first is the one with which it was started, if any. Others are added with
+   * each write. One that is sent while the turn is in progress and that nothing has read by its end begins another turn.
+   */
   readonly userMessages: readonly string[];
   /** Undefined for a run without a case, or whose case was deleted. */
   readonly case?: RunCase | undefined;

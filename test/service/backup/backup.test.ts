@@ -158,7 +158,7 @@ describe('a backup of a stopped service', () => {
 
   it('from an older version is migrated when the service starts', async () => {
     const directory = await temporaryDirectory();
-    const names = Object.keys(migrations);
+    const names = Object.keys(migrations).sort();
     const olderMigrations = Object.fromEntries(Object.entries(migrations).slice(0, 3));
     const store = await openUnchanged(directory);
     await migrate(store, directory, olderMigrations);

@@ -72,6 +72,7 @@ export async function startExecution() {
   const session = await reload();
   return {
     db,
+    engine,
     session,
     reload,
     files: path.join(folder, 'files'),

@@ -73,7 +73,8 @@ export interface PostedMessage {
 
 /**
  * Sends a message to a run. A waiting run takes it as the answer to its request, a completed one starts a new turn with it, and an
- * interrupted one continues after its last completed step; in any other run, a later step can see it. Throws 404, 403
+ * interrupted one continues after its last completed step; in any other run, a later step can
+ * read it, and if none does, another turn starts. Throws 404, 403
  * `plan_limit_reached`, 409 `run_failed`, 409 `agent_deleted`, and 409 `human_request_pending` or `run_not_waiting` if the pending
  * request is not the expected one.
  */
@@ -117,7 +118,8 @@ export async function postMessage(
       await withdrawEvaluation(engine, trx, run);
       await proceed(trx, run, now, { ...counters, turn, completed_at: null, error: null });
     } else {
-      await changeRun(trx, run.id, [run.status], { submitted_prompt_count: counters.submitted_prompt_count, updated_at: isoTime(now) });
+      const { submitted_prompt_count } = counters;
+      await changeRun(trx, run.id, [run.status], { submitted_prompt_count, unread_message: messages[0]?.seq, updated_at: isoTime(now) });
     }
     await recordRunEvents(engine.clock, trx, run, events);
     return { message: messages[0] as MessageRow, answeredRequest };

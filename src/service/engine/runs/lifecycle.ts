@@ -85,6 +85,7 @@ export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, st
     procedure_hash: procedure.hash,
     turn: 1,
     submitted_prompt_count: message === undefined ? 0 : 1,
+    unread_message: null,
     resume_count: 0,
     exec_level: null,
     error: null,

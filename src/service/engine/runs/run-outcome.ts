@@ -17,16 +17,15 @@ export interface OutcomeParts {
   record: RunRecord;
   /** The run at the start of the execution. */
   run: ExecutedRun;
-  /** Whether a message came too late for this turn; it counts as sent after it. */
-  hasUnseenMessage: boolean;
 }
 
 /** @param now ISO 8601 */
 export async function recordOutcome(trx: Queries, parts: OutcomeParts, outcome: Outcome, now: string): Promise<void> {
-  const { record, run, hasUnseenMessage } = parts;
+  const { record, run } = parts;
   switch (outcome.status) {
     case 'completed':
-      if (hasUnseenMessage) return beginNextTurn(trx, parts, now);
+      // Counts as sent after this turn.
+      if (record.held.unread_message !== null) return beginNextTurn(trx, parts, now);
       return end(trx, parts, 'run.completed', { status: 'completed', completed_at: now, updated_at: now }, { outcome: 'completed' });
     case 'failed': {
       const { error } = outcome;
@@ -65,6 +64,7 @@ async function pause(trx: Queries, { engine, record }: OutcomeParts, request: Hu
 }
 
 async function beginNextTurn(trx: Queries, { engine, record, run }: OutcomeParts, now: string): Promise<void> {
-  await record.change(trx, { status: 'pending', turn: run.turn + 1, resume_count: run.resume_count + 1, updated_at: now });
+  const counters = { turn: run.turn + 1, resume_count: run.resume_count + 1 };
+  await record.change(trx, { status: 'pending', ...counters, unread_message: null, updated_at: now });
   await record.release(trx, { status: 'queued', dueAt: engine.clock.now() });
 }

@@ -22,7 +22,7 @@ export class RunLostError extends Error {
 const writableStatuses = ['pending', 'starting', 'running'] as const;
 
 export type RunChanges = Partial<
-  Pick<RunsTable, 'exec_level' | 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>
+  Pick<RunsTable, 'exec_level' | 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'unread_message' | 'updated_at'>
 >;
 
 /** What a transaction writes. @param now ISO 8601 */

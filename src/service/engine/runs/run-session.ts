@@ -63,7 +63,6 @@ export class RunSession implements RunHost {
   readonly tools: RunHost['tools'];
   readonly clock: RunHost['clock'];
   readonly signal: AbortSignal;
-  readonly userMessages: string[] = [];
   readonly journal = new Map<string, unknown>();
   case: RunCase | undefined;
   agentSession: AgentSession | undefined;
@@ -73,8 +72,10 @@ export class RunSession implements RunHost {
   readonly #record: RunRecord;
   #execLevel: RunRow['exec_level'];
   #memory: Map<string, string> | undefined;
-  /** Number of the last message that the runtime can see. */
+  readonly #userMessages: string[] = [];
+  /** Number of the last message that the runtime can see, and of the last one that it has read. */
   #lastSeenSeq = 0;
+  #lastReadSeq = 0;
   readonly #secrets = new Map<string, string>();
   #redactor = noRedaction;
   /** Whether the end of the run was recorded together with a step. */
@@ -109,6 +110,11 @@ export class RunSession implements RunHost {
     return this.#row.runtime;
   }
 
+  get userMessages(): readonly string[] {
+    this.#lastReadSeq = this.#lastSeenSeq;
+    return this.#userMessages;
+  }
+
   /** Whether the sandbox contains, or is to contain, a repository. */
   get hasRepository(): boolean {
     return Boolean(this.#row.has_repository);
@@ -123,6 +129,8 @@ export class RunSession implements RunHost {
     this.case = await caseOfRun(store, this.#row);
     if (has_session) this.agentSession = await findAgentSession(store, id);
     await this.#readMessages(store);
+    // The turn begins with these messages, whether or not it reads them.
+    if (!has_steps) this.#lastReadSeq = this.#lastSeenSeq;
   }
 
   answer(step: string): HumanAnswer | undefined {
@@ -145,10 +153,7 @@ export class RunSession implements RunHost {
     await this.#append(events, async (trx, now) => {
       await recordStep(trx, { runId, turn, step }, result, now);
       if (memory !== undefined) newContent = await remember(trx, this.#row, memory, now);
-      if (end === undefined) return;
-      // The runtime has seen everything that was sent before its last step was recorded.
-      await this.#readMessages(trx);
-      await this.#recordOutcome(trx, this.#redactor.value(end), now);
+      if (end !== undefined) await this.#recordOutcome(trx, this.#redactor.value(end), now);
     });
     this.#hasEnded = end !== undefined;
     if (memory !== undefined && newContent !== undefined) this.#memory?.set(memory.path, newContent);
@@ -202,8 +207,8 @@ export class RunSession implements RunHost {
   }
 
   async #recordOutcome(trx: Queries, outcome: Outcome, now: string): Promise<void> {
-    const parts = { engine: this.#engine, record: this.#record, run: this.#row, hasUnseenMessage: this.#hasUnseenMessage() };
-    await recordOutcome(trx, parts, outcome, now);
+    await this.#recordReading(trx);
+    await recordOutcome(trx, { engine: this.#engine, record: this.#record, run: this.#row }, outcome, now);
   }
 
   /** The weakest level counts. Recorded before the program starts, so that it is never overstated. */
@@ -213,9 +218,10 @@ export class RunSession implements RunHost {
     this.#execLevel = level;
   }
 
-  /** Whether a message came too late for this turn; it counts as sent after it. */
-  #hasUnseenMessage(): boolean {
-    return (this.#record.held.last_posted ?? 0) > this.#lastSeenSeq;
+  /** Records that the runtime has read the last message, together with a step that may depend on it. */
+  async #recordReading(trx: Queries): Promise<void> {
+    const { unread_message: unread } = this.#record.held;
+    if (unread !== null && unread <= this.#lastReadSeq) await this.#record.change(trx, { unread_message: null });
   }
 
   /** @param alsoWrite what is recorded about a step, together with the files that it has changed */
@@ -233,6 +239,7 @@ export class RunSession implements RunHost {
         const recordedPictures = await insertExecutions(trx, this.#row, screenshots, pictures, now);
         const files = recordedPictures.map((file) => fileEvent(this.#row, file));
         await this.#record.report(trx, this.#row, [...messageEvents(trx, this.#row, newMessages), ...files]);
+        if (alsoWrite !== undefined) await this.#recordReading(trx);
         await alsoWrite?.(trx, now);
         await this.#readMessages(trx);
         recordedIds = new Set(recordedPictures.map(({ id }) => id));
@@ -257,9 +264,9 @@ export class RunSession implements RunHost {
   }
 
   async #readMessages(db: Queries): Promise<void> {
-    if (!this.#hasUnseenMessage()) return;
+    if ((this.#record.held.last_posted ?? 0) <= this.#lastSeenSeq) return;
     for (const { seq, text } of await postedTexts(db, this.#row.id, this.#lastSeenSeq)) {
-      this.userMessages.push(text);
+      this.#userMessages.push(text);
       this.#lastSeenSeq = seq;
     }
   }

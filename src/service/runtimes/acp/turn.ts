@@ -123,25 +123,28 @@ export class Turn {
 
   /** The first prompt of a process. */
   async #beginTurn(): Promise<void> {
-    const { agentSession: savedSession, userMessages } = this.#host;
+    const { agentSession: savedSession } = this.#host;
+    // More can arrive before the prompt is sent.
+    const messages = [...this.#host.userMessages];
     const { origin } = this.#agent;
     const isNewSession = origin === 'new' || origin === 'replaced';
     const answers = unusedAnswers(this.#host);
     const text = promptText({
       instructions: isNewSession ? this.#agent.instructions : undefined,
       transcript: origin === 'replaced' ? await this.#host.transcript() : undefined,
-      messages: origin === 'new' ? userMessages : userMessages.slice(savedSession?.promptedMessages ?? 0),
+      messages: origin === 'new' ? messages : messages.slice(savedSession?.promptedMessages ?? 0),
       isContinued: savedSession !== undefined,
       answers,
     });
     await this.#emit(this.#openingNotices());
     // An answer to a question permits nothing, so it can be passed on in the prompt.
     if (savedSession !== undefined) for (const { key, answer } of answers) if (answer.type === 'question') await useAnswer(this.#host, key);
-    this.#send(text);
+    this.#send(text, messages.length);
   }
 
-  #send(text: string): void {
-    this.#state.sentMessages = this.#host.userMessages.length;
+  /** @param sentMessages how many of the run's messages the agent has been sent with this text */
+  #send(text: string, sentMessages: number): void {
+    this.#state.sentMessages = sentMessages;
     this.#state.wasDenied = false;
     this.#agent.startPrompt(text);
     this.#watchPrompt();
@@ -262,10 +265,11 @@ export class Turn {
     // Codex ends its turn with this reason when a person has denied something.
     const failure = stopReason === 'cancelled' && this.#state.wasDenied ? undefined : stopFailure(stopReason);
     if (failure !== undefined) return { status: 'failed', error: failure };
-    const messages = this.#host.userMessages.slice(this.#host.agentSession?.promptedMessages ?? 0);
-    const texts = [...this.#state.denials.splice(0).map(denialText), ...messages];
+    const messages = this.#host.userMessages;
+    const newMessages = messages.slice(this.#host.agentSession?.promptedMessages ?? 0);
+    const texts = [...this.#state.denials.splice(0).map(denialText), ...newMessages];
     if (texts.length === 0) return { status: 'completed' };
-    this.#send(texts.join('\n\n'));
+    this.#send(texts.join('\n\n'), messages.length);
     return undefined;
   }
 }

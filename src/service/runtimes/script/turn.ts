@@ -75,11 +75,13 @@ export class Turn {
     this.#journal = new Map(host.journal);
     const { id, number, agentName } = host.run;
     this.scope = {
-      // A message that arrives between two steps counts as seen, so the next step must see it.
+      // Only steps that use them read the messages.
       get message() {
         return host.userMessages.at(-1) ?? '';
       },
-      messages: host.userMessages,
+      get messages() {
+        return host.userMessages;
+      },
       answers: {},
       steps: {},
       run: { id, number },

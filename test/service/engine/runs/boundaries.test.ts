@@ -14,7 +14,8 @@ import { ManualClock, within } from '../../helpers/clock.ts';
 import { crashImage } from '../../helpers/crash.ts';
 import { nextTurn, serviceCommits } from '../../helpers/disk.ts';
 import { Gate } from '../../helpers/runtime.ts';
-import { type Api, config, startApi, type TestOptions } from '../../helpers/service.ts';
+import { scripted } from '../../helpers/scripted.ts';
+import { type Api, startApi } from '../../helpers/service.ts';
 import { inStore } from '../../helpers/stored.ts';
 import { deliveries, receiver } from '../../helpers/webhooks.ts';
 
@@ -47,14 +48,6 @@ function fillableDisk() {
       if (usesPostgres) await inStore(dataDirectory, (store) => sql`drop function fail() cascade`.execute(store));
     },
   };
-}
-
-/** A service with the script runtime, and an agent with a procedure. */
-async function scripted(steps: string, options: TestOptions = {}): Promise<{ api: Api; agentId: string }> {
-  const api = await startApi({ runtimes: [scriptRuntime], ...options });
-  const procedure = `version: 1\nsteps:\n${steps}`;
-  const { agent } = await api.ok('createAgent', { body: { name: 'A', build: { name: 'one', config: config(procedure, 'script') } } });
-  return { api, agentId: agent.id };
 }
 
 /** What callers see of the only run. */

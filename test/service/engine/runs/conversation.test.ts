@@ -140,7 +140,7 @@ describe('a message', () => {
     const { post, run, job, messages, events, evaluation, calls, now } = await runIn(status);
     const before = await run();
     await post({ expectedRequest: null });
-    expect(await run()).toEqual({ ...before, submitted_prompt_count: 1, updated_at: now });
+    expect(await run()).toEqual({ ...before, submitted_prompt_count: 1, unread_message: 1, updated_at: now });
     expect([(await job())?.status, await messages(), (await evaluation())?.status]).toEqual(['parked', [[1, 'Hello']], 'ready']);
     expect([await events(), calls]).toEqual([['run.message.created'], ['wake']]);
   });

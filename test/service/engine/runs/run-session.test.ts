@@ -1,11 +1,11 @@
 /** What an execution that owns its run records, and what it sees of it. */
 import { readdir } from 'node:fs/promises';
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
-import { postedMessage } from '../../../../src/service/engine/runs/messages.ts';
-import { appendMessages } from '../../../../src/service/store/runs/messages.ts';
+import { describe, expect, it } from 'vitest';
+import { postMessage } from '../../../../src/service/engine/runs/conversation.ts';
+import type { RunSession } from '../../../../src/service/engine/runs/run-session.ts';
 import { png } from '../../../support/png.ts';
-import { startExecution } from '../../helpers/execution.ts';
+import { type Execution, startExecution } from '../../helpers/execution.ts';
 
 const picture = { name: 'a.png', mimeType: 'image/png', bytes: png(1, 1, [1, 2, 3]) };
 
@@ -46,26 +46,78 @@ it('memory includes what steps have written, whether it was read before or not',
   expect([...(await (await reload()).memory())]).toEqual([['notes.md', 'one\ntwo']]);
 });
 
+/** Sends the run a message while it is in progress. */
+async function send({ db, engine }: Execution, text: string): Promise<void> {
+  const rules = { checkPermission: () => undefined };
+  await postMessage(engine, { teamId: 't', runId: 'r', senderId: 'p' }, text, rules);
+  expect(await db.selectFrom('runs').select('unread_message').executeTakeFirst()).not.toEqual({ unread_message: null });
+}
+
+const progress = ({ db }: Execution) =>
+  db.selectFrom('runs').select(['status', 'turn', 'resume_count', 'unread_message', 'completed_at']).executeTakeFirstOrThrow();
+const nextTurn = { status: 'pending', turn: 2, resume_count: 1, unread_message: null, completed_at: null };
+
 it('each message of a person is seen once, and one that comes too late begins the next turn', async () => {
-  const { db, session } = await startExecution();
-  const post = (text: string) => appendMessages(db, 'r', [postedMessage({ id: 'r', turn: 1 }, text, '2026-07-18T09:00:00.000Z')]);
-  await post('one');
+  const execution = await startExecution();
+  const { db, session } = execution;
+  await send(execution, 'one');
   await session.emit([]);
   await session.emit([]);
   expect(session.userMessages).toEqual(['one']);
-  await post('two');
+  await send(execution, 'two');
   await session.finish({ status: 'completed' });
-  const run = () => db.selectFrom('runs').select(['status', 'turn', 'resume_count', 'completed_at']).executeTakeFirstOrThrow();
-  expect(await run()).toEqual({ status: 'pending', turn: 2, resume_count: 1, completed_at: null });
+  expect(await progress(execution)).toEqual(nextTurn);
   expect(await db.selectFrom('jobs').select('status').where('kind', '=', 'run').executeTakeFirst()).toEqual({ status: 'queued' });
 });
 
-it('a run ends with its last step if all messages were sent before that was recorded', async () => {
-  const { db, session } = await startExecution();
-  await appendMessages(db, 'r', [postedMessage({ id: 'r', turn: 1 }, 'before', '2026-07-18T09:00:00.000Z')]);
-  await session.commit('last', null, [], undefined, { status: 'completed' });
-  expect(session.userMessages).toEqual(['before']);
-  expect(await db.selectFrom('runs').select(['status', 'turn']).executeTakeFirstOrThrow()).toEqual({ status: 'completed', turn: 1 });
+const end = { status: 'completed' } as const;
+
+describe.each([
+  ['with its last step', (session: RunSession) => session.commit('last', null, [], undefined, end)],
+  ['after its last step', (session: RunSession) => session.commit('last', null).then(() => session.finish(end))],
+])('a run that ends %s', (_, finish) => {
+  it('begins another turn with a message that was sent before that was recorded, but which nothing has read', async () => {
+    const execution = await startExecution();
+    await send(execution, 'before');
+    await finish(execution.session);
+    expect(await progress(execution)).toEqual(nextTurn);
+  });
+
+  it('begins no other turn with a message that has been read', async () => {
+    const execution = await startExecution();
+    await send(execution, 'before');
+    await execution.session.commit('first', null);
+    expect(execution.session.userMessages).toEqual(['before']);
+    await finish(execution.session);
+    expect(await progress(execution)).toMatchObject({ status: 'completed', turn: 1, unread_message: null });
+  });
+
+  it('begins no other turn with a message that an earlier execution has read', async () => {
+    const execution = await startExecution();
+    await execution.session.commit('first', null);
+    await send(execution, 'before');
+    await execution.session.commit('second', null);
+    expect(execution.session.userMessages).toEqual(['before']);
+    await execution.session.commit('third', null);
+    await finish(await execution.reload());
+    expect(await progress(execution)).toMatchObject({ status: 'completed', turn: 1 });
+  });
+
+  it('begins another turn with a message that no execution has read', async () => {
+    const execution = await startExecution();
+    await execution.session.commit('first', null);
+    await send(execution, 'before');
+    await execution.session.commit('second', null);
+    await finish(await execution.reload());
+    expect(await progress(execution)).toEqual(nextTurn);
+  });
+
+  it('begins no other turn with a message that was there when the turn began', async () => {
+    const execution = await startExecution();
+    await send(execution, 'before');
+    await finish(await execution.reload());
+    expect(await progress(execution)).toMatchObject({ status: 'completed', turn: 1, unread_message: null });
+  });
 });
 
 it('a run that waits reports that, and what it asks, and wakes the worker that delivers both', async () => {

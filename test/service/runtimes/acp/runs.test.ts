@@ -2,7 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import { describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.ts';
 import type { Run } from '../../../../src/interface/types.ts';
+import { createAcpRuntime } from '../../../../src/service/runtimes/acp/acp-runtime.ts';
+import type { RunHost, RuntimeEvent } from '../../../../src/service/runtimes/run-host.ts';
+import { RunTokens } from '../../../../src/service/runtimes/run-tokens.ts';
 import { misbehaving } from '../../../agents/installed.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { isAlive } from '../../../support/processes.ts';
@@ -17,6 +21,20 @@ async function runOf(mode: string, message = 'Hello', fields: Record<string, unk
   const machine = await AgentMachine.start();
   return { machine, run: await machine.run(agent(mode, fields), message) };
 }
+
+/** The host of a run that does something else before it emits events. */
+const intercepting = (host: RunHost, before: (events: RuntimeEvent[]) => Promise<void>): RunHost =>
+  new Proxy(host, {
+    get(target, name) {
+      if (name === 'emit')
+        return async (events: RuntimeEvent[]) => {
+          await before(events);
+          await target.emit(events);
+        };
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 
 describe('a run of an agent', () => {
   it('records what the agent thinks, plans, says, and does', async () => {
@@ -67,6 +85,33 @@ describe('a run of an agent', () => {
     await eventually('the answer', async () => (await machine.texts(run)).at(-1) === 'You wrote: Second');
     expect(await machine.texts(run)).toEqual(['You wrote: First', 'You wrote: Second']);
     expect(await machine.texts(run, 'notice')).toEqual(['The session of Misbehaving agent was resumed.']);
+  });
+
+  it('sends a message that arrives while the agent is being started as the next prompt', async () => {
+    const acp = createAcpRuntime({
+      clock: systemClock,
+      log: () => undefined,
+      runTokens: new RunTokens(),
+      searchPath: '',
+      agentConcurrency: 1,
+    });
+    let sendBefore: ((event: RuntimeEvent) => Promise<void>) | undefined;
+    const advance = (host: RunHost) =>
+      acp.advance(
+        intercepting(host, async ([event]) => {
+          if (event !== undefined) await sendBefore?.(event);
+        }),
+      );
+    const machine = await AgentMachine.start({ runtimes: [{ ...acp, advance }] });
+    const run = await machine.run(agent('text'), 'First');
+    sendBefore = async ({ kind }) => {
+      sendBefore = undefined;
+      // That of the notice about the session.
+      expect(kind).toBe('notice');
+      await machine.api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'Third' } });
+    };
+    await machine.send(run, 'Second');
+    expect(await machine.texts(run)).toEqual(['You wrote: First', 'You wrote: Second', 'You wrote: Third']);
   });
 
   it('begins with its instructions if nobody has sent a message', async () => {

@@ -39,7 +39,7 @@ describe('migrations', () => {
     expect(await readdir(directory)).not.toContain('backups');
     await migrate(db, directory, { ...migrations, '9999-extra': second });
     expect(await tables(db)).toContain('extra');
-    expect(await readdir(join(directory, 'backups'))).toEqual([`aops-${Object.keys(migrations).at(-1)}.db`]);
+    expect(await readdir(join(directory, 'backups'))).toEqual([`aops-${Object.keys(migrations).sort().at(-1)}.db`]);
     await migrate(db, directory, { ...migrations, '9999-extra': second });
   });
 

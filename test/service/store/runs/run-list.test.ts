@@ -164,7 +164,16 @@ async function withAgents() {
 const run = (agent_id: string, team_id: string, number: number, source: string, created_at: string) => ({
   ...{ id: randomUUID(), team_id, agent_id, source, created_at, run_number: number, status: 'not_started' as const },
   ...{ build_id: 'b', title: `Run ${number}`, title_folded: `run ${number}`, sandbox_id: 's', runtime: 'script', procedure_hash: 'h' },
-  ...{ turn: 1, submitted_prompt_count: 0, resume_count: 0, error: null, exec_level: null, webhook_url: null, case_id: null },
+  ...{
+    turn: 1,
+    submitted_prompt_count: 0,
+    unread_message: null,
+    resume_count: 0,
+    error: null,
+    exec_level: null,
+    webhook_url: null,
+    case_id: null,
+  },
   ...{ updated_at: created_at, started_at: null, completed_at: null },
 });
 

@@ -3,6 +3,7 @@
  * The estimate is strict: a worker renders everything else, which costs slightly more but does not block the service.
  */
 import type { Scope } from '../template.ts';
+import { codeOf } from './code.ts';
 import { sizeOf } from './size.ts';
 
 /** The maximum number of characters in the templates of a step. */
@@ -58,12 +59,6 @@ export function isCheap(texts: readonly string[], scope: Scope): boolean {
   if (outputs > maxOutputs) return false;
   const limit = isPlain ? maxWritten / outputs : maxRead;
   return sizeOf(scope, limit) <= limit;
-}
-
-/** A template from its first output or tag to its last. */
-function codeOf(text: string): string {
-  const begin = text.search(/\{[{%]/);
-  return begin < 0 ? '' : text.slice(begin, Math.max(text.lastIndexOf('}}'), text.lastIndexOf('%}')));
 }
 
 /** The number of outputs and tags, and whether they only insert values; undefined for templates that might not be cheap. */

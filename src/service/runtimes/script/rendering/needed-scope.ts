@@ -1,15 +1,16 @@
 /** The part of a scope that templates can read, so that a run with much data does not copy all of it for every step. */
 import type { Scope } from '../template.ts';
+import { codeOf } from './code.ts';
 
-/** Whether one of the texts contains the word anywhere, which includes more than what is read, but never less. */
+/** Whether the code of one of the templates contains the word anywhere, which includes more than what is read, but never less. */
 const mentions = (text: string, word: string): boolean => new RegExp(`\\b${word}\\b`).test(text);
 
 /**
- * The part of a scope that the texts can read. Validation guarantees that the first name of every variable is literal, as are the IDs
+ * The part of a scope that the templates can read. Validation guarantees that the first name of every variable is literal, as are the IDs
  * after `steps.` and `answers.`; if something else follows these two, everything in them is needed.
  */
-export function neededScope(texts: readonly string[], scope: Scope): Scope {
-  const text = texts.join('\n');
+export function neededScope(templates: readonly string[], scope: Scope): Scope {
+  const text = templates.map(codeOf).join('\n');
   return {
     message: mentions(text, 'message') ? scope.message : '',
     messages: mentions(text, 'messages') ? scope.messages : [],

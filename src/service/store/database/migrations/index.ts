@@ -29,6 +29,7 @@ import { webhookExpiry } from './0033-webhook-expiry.ts';
 import { nodes } from './0034-nodes.ts';
 import { workspaces } from './0035-workspaces.ts';
 import { runIssues } from './0038-run-issues.ts';
+import { unreadMessages } from './0040-unread-messages.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -60,6 +61,7 @@ export const migrations: Record<string, Migration> = {
   '0034-nodes': nodes,
   '0035-workspaces': workspaces,
   '0038-run-issues': runIssues,
+  '0040-unread-messages': unreadMessages,
 };
 
 /**

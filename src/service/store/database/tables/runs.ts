@@ -78,6 +78,8 @@ export interface RunsTable {
   /** 1 for a new run; a message to a completed run begins the next turn. */
   turn: number;
   submitted_prompt_count: number;
+  /** Number of the last message that was sent while the turn was in progress; null once its runtime has read it. */
+  unread_message: number | null;
   resume_count: number;
   error: string | null;
   webhook_url: Fixed<string | null>;

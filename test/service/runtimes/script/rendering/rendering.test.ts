@@ -186,8 +186,9 @@ describe('a thread', () => {
   });
 
   it('only gets what its templates can read', () => {
-    expect(neededScope(['{{ run.number }}'], scope)).toMatchObject({ message: '', messages: [], answers: {}, steps: {} });
-    expect(neededScope(['{{ steps.a.stdout }} and steps'], scope).steps).toBe(scope.steps);
+    const nothing = { message: '', messages: [], answers: {}, steps: {} };
+    expect(neededScope(['{{ run.number }}', 'message, messages, answers, and steps'], scope)).toMatchObject(nothing);
+    expect(neededScope(['{{ steps.a.stdout }} and {{ steps }}'], scope).steps).toBe(scope.steps);
     expect(neededScope(['{{ steps.a.stdout }}', '{{ message }}'], scope)).toMatchObject({
       message: scope.message,
       messages: [],

@@ -1,0 +1,80 @@
+/** Messages that are sent while a procedure is in progress: the steps that follow can read them, and otherwise it is executed again. */
+import { expect, it } from 'vitest';
+import type { RunHost } from '../../../../src/service/runtimes/run-host.ts';
+import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { Gate } from '../../helpers/runtime.ts';
+import { scripted } from '../../helpers/scripted.ts';
+
+/** A run that was started with the message `first`, and its procedure, which says things and sleeps for an hour. */
+async function sleepingRun(steps: string) {
+  const clock = new ManualClock();
+  const sleeps: Gate[] = [];
+  let executions = 0;
+  const advance = async (host: RunHost) => {
+    const outcome = await scriptRuntime.advance(host);
+    // It is decided until when.
+    if (outcome.status === 'sleeping') nth(executions++).open();
+    return outcome;
+  };
+  const nth = (index: number): Gate => (sleeps[index] ??= new Gate());
+  const { api, agentId } = await scripted(steps, { clock, runtimes: [{ ...scriptRuntime, advance }] });
+  const { run } = await api.ok('startRun', { body: { agent_id: agentId, message: 'first' } });
+  const params = { run_id: run.id };
+  let awaited = 0;
+  /** Resolves when it has gone to sleep once more. */
+  const asleep = (): Promise<void> => nth(awaited++).opened;
+  await asleep();
+  return {
+    send: (message: string) => api.ok('postRunMessage', { params, body: { message } }),
+    stop: () => api.ok('stopRun', { params }),
+    asleep,
+    /** Ends the sleep. */
+    wake: () => clock.advance(3_600_000),
+    /** What the run says until it has completed. */
+    async end(): Promise<string[]> {
+      await api.until(run.id, 'completed');
+      return api.texts(run.id);
+    },
+  };
+}
+
+it('a message that is sent during the last step begins another turn', async () => {
+  const { send, wake, asleep, end } = await sleepingRun('  - say: "heard {{ message }}"\n  - sleep: 1h\n');
+  await send('second');
+  wake();
+  await asleep();
+  wake();
+  expect(await end()).toEqual(['first', 'heard first', 'second', 'heard second']);
+});
+
+it('a message that no later step reads begins another turn, even if a text mentions messages', async () => {
+  const steps = '  - say: "heard {{ message }}"\n  - sleep: 1h\n  - say: "This was about a message."\n';
+  const { send, wake, asleep, end } = await sleepingRun(steps);
+  await send('second');
+  wake();
+  await asleep();
+  wake();
+  const bye = 'This was about a message.';
+  expect(await end()).toEqual(['first', 'heard first', 'second', bye, 'heard second', bye]);
+});
+
+it.each([
+  ['text', 'say: "bye {{ message }}"', ['bye second']],
+  ['loop', 'say: "bye{% for text in messages %} {{ text }}{% endfor %}"', ['bye first second']],
+  ['condition', 'if: message == "second"\n    say: bye', ['bye']],
+])('a message that a later step reads in a %s begins no other turn', async (_, step, texts) => {
+  const { send, wake, end } = await sleepingRun(`  - sleep: 1h\n  - ${step}\n  - say: done\n`);
+  await send('second');
+  wake();
+  expect(await end()).toEqual(['first', 'second', ...texts, 'done']);
+});
+
+it('a message that continues a stopped run begins no other turn', async () => {
+  const { send, stop, asleep, wake, end } = await sleepingRun('  - say: hello\n  - sleep: 1h\n  - say: bye\n');
+  await stop();
+  await send('continue');
+  await asleep();
+  wake();
+  expect(await end()).toEqual(['first', 'hello', 'continue', 'bye']);
+});
