@@ -29,8 +29,12 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<{ pa
   // A browser without windows denies notifications.
   browser ??= start(options.permissions?.includes('notifications') ? windowedChromium : chromium);
   const context = await (await browser).newContext({ viewport: { width: 1000, height: 700 }, serviceWorkers: 'block', ...options });
-  afterTest(() => context.close());
   const page = await context.newPage();
+  afterTest(async () => {
+    // The page can be in the middle of a request that a test changes.
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await context.close();
+  });
   page.setDefaultTimeout(15_000);
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));

@@ -199,6 +199,8 @@ export interface RunHost {
    * each write. One that is sent while the turn is in progress and that nothing has read by its end begins another turn.
    */
   readonly userMessages: readonly string[];
+  /** The indexes of those that answered human requests. */
+  readonly answeringMessages: ReadonlySet<number>;
   /** Undefined for a run without a case, or whose case was deleted. */
   readonly case?: RunCase | undefined;
   readonly sandbox: Sandbox;

@@ -97,7 +97,7 @@ export async function postMessage(
     const now = engine.clock.now();
     let answeredRequest: HumanRequestRow | undefined;
     const turn = run.status === 'completed' ? run.turn + 1 : run.turn;
-    const messages = await appendMessages(trx, run.id, [postedMessage({ id: run.id, turn }, text, isoTime(now))]);
+    const messages = await appendMessages(trx, run.id, [postedMessage({ id: run.id, turn }, text, isoTime(now), request?.id)]);
     const events = messageEvents(trx, run, messages);
     const counters = { submitted_prompt_count: run.submitted_prompt_count + 1, resume_count: run.resume_count + 1 };
     if (run.status === 'waiting') {

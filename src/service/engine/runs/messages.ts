@@ -5,8 +5,11 @@ import type { NewMessage, RunRow } from '../../store/database/schema.ts';
 
 type RunTurn = Pick<RunRow, 'id' | 'turn'>;
 
-/** The message for a text that a person sent to a run. */
-export const postedMessage = (run: RunTurn, text: string, now: string): NewMessage => spokenMessage(run, 'message', text, now);
+/** The message for a text that a person sent to a run. @param requestId the human request that it answers, if any */
+export const postedMessage = (run: RunTurn, text: string, now: string, requestId?: string): NewMessage => ({
+  ...spokenMessage(run, 'message', text, now),
+  event_id: requestId ?? null,
+});
 
 /** The message for a person's answer to a human request. */
 export const responseMessage = (run: RunTurn, text: string, now: string): NewMessage => spokenMessage(run, 'human_response', text, now);

@@ -73,6 +73,7 @@ export class RunSession implements RunHost {
   #execLevel: RunRow['exec_level'];
   #memory: Map<string, string> | undefined;
   readonly #userMessages: string[] = [];
+  readonly answeringMessages = new Set<number>();
   /** Number of the last message that the runtime can see, and of the last one that it has read. */
   #lastSeenSeq = 0;
   #lastReadSeq = 0;
@@ -265,7 +266,8 @@ export class RunSession implements RunHost {
 
   async #readMessages(db: Queries): Promise<void> {
     if ((this.#record.held.last_posted ?? 0) <= this.#lastSeenSeq) return;
-    for (const { seq, text } of await postedTexts(db, this.#row.id, this.#lastSeenSeq)) {
+    for (const { seq, text, isAnswer } of await postedTexts(db, this.#row.id, this.#lastSeenSeq)) {
+      if (isAnswer) this.answeringMessages.add(this.#userMessages.length);
       this.#userMessages.push(text);
       this.#lastSeenSeq = seq;
     }

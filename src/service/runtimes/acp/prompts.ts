@@ -3,13 +3,15 @@ import type { UnusedAnswer } from './requests.ts';
 
 /** The first prompt if no message was sent. */
 const defaultPrompt = 'Begin with your task.';
+const interruption =
+  'You were interrupted. Continue where you stopped. If you were about to use a tool, use it again with the same arguments.';
 
 export interface PromptParts {
   /** The agent's task, for a new session of an agent that does not read it itself. */
   instructions: string | undefined;
   /** The conversation so far, if the earlier session cannot be continued. */
   transcript: string | undefined;
-  /** Messages that the agent has not received yet. */
+  /** Messages that the agent has not received yet, without those that answered requests. */
   messages: readonly string[];
   /** Whether an earlier process of the run has already worked on its messages. */
   isContinued: boolean;
@@ -21,11 +23,10 @@ export function promptText({ instructions, transcript, messages, isContinued, an
     ...(instructions === undefined ? [] : [instructions]),
     ...(transcript === undefined ? [] : [`This is the conversation so far:\n<transcript>\n${transcript}\n</transcript>`]),
   ];
-  if (messages.length > 0) return [...parts, ...messages].join('\n\n');
-  if (!isContinued) return [...parts, defaultPrompt].join('\n\n');
-  const interruption =
-    'You were interrupted. Continue where you stopped. If you were about to use a tool, use it again with the same arguments.';
-  return [...parts, interruption, ...answers.map(answerText)].join('\n\n');
+  if (!isContinued) return [...parts, ...(messages.length === 0 ? [defaultPrompt] : messages)].join('\n\n');
+  // An answer shows that the agent was interrupted, and otherwise the messages may have begun another turn.
+  if (messages.length === 0 || answers.length > 0) parts.push(interruption, ...answers.map(answerText));
+  return [...parts, ...messages].join('\n\n');
 }
 
 /** The part of a prompt about an answer that arrived while the agent was not running. */

@@ -124,22 +124,22 @@ export class Turn {
   /** The first prompt of a process. */
   async #beginTurn(): Promise<void> {
     const { agentSession: savedSession } = this.#host;
-    // More can arrive before the prompt is sent.
-    const messages = [...this.#host.userMessages];
     const { origin } = this.#agent;
+    // More messages can arrive before the prompt is sent.
+    const { messages, count } = this.#unsentMessages(origin === 'new' ? 0 : savedSession?.promptedMessages);
     const isNewSession = origin === 'new' || origin === 'replaced';
     const answers = unusedAnswers(this.#host);
     const text = promptText({
       instructions: isNewSession ? this.#agent.instructions : undefined,
       transcript: origin === 'replaced' ? await this.#host.transcript() : undefined,
-      messages: origin === 'new' ? messages : messages.slice(savedSession?.promptedMessages ?? 0),
+      messages,
       isContinued: savedSession !== undefined,
       answers,
     });
     await this.#emit(this.#openingNotices());
     // An answer to a question permits nothing, so it can be passed on in the prompt.
     if (savedSession !== undefined) for (const { key, answer } of answers) if (answer.type === 'question') await useAnswer(this.#host, key);
-    this.#send(text, messages.length);
+    this.#send(text, count);
   }
 
   /** @param sentMessages how many of the run's messages the agent has been sent with this text */
@@ -265,12 +265,19 @@ export class Turn {
     // Codex ends its turn with this reason when a person has denied something.
     const failure = stopReason === 'cancelled' && this.#state.wasDenied ? undefined : stopFailure(stopReason);
     if (failure !== undefined) return { status: 'failed', error: failure };
-    const messages = this.#host.userMessages;
-    const newMessages = messages.slice(this.#host.agentSession?.promptedMessages ?? 0);
-    const texts = [...this.#state.denials.splice(0).map(denialText), ...newMessages];
+    const { messages, count } = this.#unsentMessages(this.#host.agentSession?.promptedMessages);
+    const texts = [...this.#state.denials.splice(0).map(denialText), ...messages];
     if (texts.length === 0) return { status: 'completed' };
-    this.#send(texts.join('\n\n'), messages.length);
+    this.#send(texts.join('\n\n'), count);
     return undefined;
+  }
+
+  /** The messages after the first `sentCount` that the agent gets in a prompt, and how many messages there are with these. */
+  #unsentMessages(sentCount = 0): { messages: string[]; count: number } {
+    const { userMessages, answeringMessages } = this.#host;
+    // The agent gets answers in another way.
+    const messages = userMessages.filter((_, index) => index >= sentCount && !answeringMessages.has(index));
+    return { messages, count: userMessages.length };
   }
 }
 

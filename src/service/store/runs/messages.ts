@@ -102,15 +102,15 @@ const idAt = preparedQuery((db, { runId, seq }: { runId: string; seq: number }) 
 );
 
 /** The messages that people sent to a run after a message number, oldest first. */
-export async function postedTexts(db: Queries, runId: string, after: number): Promise<{ seq: number; text: string }[]> {
+export async function postedTexts(db: Queries, runId: string, after: number): Promise<{ seq: number; text: string; isAnswer: boolean }[]> {
   const rows = await postedAfter.all(db, { runId, after });
-  return rows.map((row) => ({ seq: row.seq, text: row.text_content ?? '' }));
+  return rows.map((row) => ({ seq: row.seq, text: row.text_content ?? '', isAnswer: row.event_id !== null }));
 }
 
 const postedAfter = preparedQuery((db, { runId, after: last }: { runId: string; after: number }) =>
   db
     .selectFrom('messages')
-    .select(['seq', 'text_content'])
+    .select(['seq', 'text_content', 'event_id'])
     .where('run_id', '=', runId)
     .where('role', '=', 'user')
     .where('type', '=', 'message')

@@ -102,6 +102,14 @@ describe('a prompt', () => {
     );
   });
 
+  it('contains the answers also if there is a message', () => {
+    const answers = [{ key: 'request-1', title: 'Which?', answer: { type: 'question' as const, answers: { 'Which one?': 'a' } } }];
+    expect(promptText({ ...parts, answers, messages: ['Be quick.'] })).toMatch(
+      /^You were interrupted\..+\n\nYour question was answered:\nWhich one\? a\n\nBe quick\.$/s,
+    );
+    expect(promptText({ ...parts, messages: ['Be quick.'] })).toBe('Be quick.');
+  });
+
   it('contains instructions and the transcript for a new session', () => {
     expect(
       promptText({

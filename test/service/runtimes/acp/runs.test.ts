@@ -77,6 +77,20 @@ describe('a run of an agent', () => {
     expect((await machine.texts(run)).at(-1)).toBe('I did not write result.txt.');
   });
 
+  it('gets a message that answers its request once, as the answer', async () => {
+    const { machine, run } = await runOf('well-behaved');
+    const { id } = await machine.pending(run);
+    const body = { message: 'Use another name.', expected_human_request_id: id };
+    await machine.api.ok('postRunMessage', { params: { run_id: run.id }, body });
+    const calls = async () => (await machine.messages(run)).filter(({ type }) => type === 'tool_call');
+    await eventually('the next request', async () => (await calls()).length === 2);
+    await machine.until(run.id, 'waiting');
+    expect(await machine.answer(run, { approved: true })).toMatchObject({ status: 'completed', error: null });
+    expect(readFileSync(machine.file(run, 'result.txt'), 'utf8')).toBe(
+      'A person has denied this: Write result.txt\nThe reason: Use another name.',
+    );
+  });
+
   it('sends the next message of a person to the same session', async () => {
     const { machine, run } = await runOf('text', 'First');
     expect(run).toMatchObject({ status: 'completed', error: null });

@@ -59,6 +59,7 @@ export class TestHost implements RunHost {
   readonly run = { id: 'run-1', teamId: 'team-1', number: 7, agentName: 'Ada' };
   readonly procedure: string;
   readonly userMessages: string[];
+  readonly answeringMessages = new Set<number>();
   readonly sandbox: Sandbox;
   readonly interruptions = 0;
   readonly launcher: Launcher;

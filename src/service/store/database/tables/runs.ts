@@ -146,7 +146,7 @@ export interface MessagesTable {
   seq: Fixed<number>;
   id: Fixed<string>;
   turn: Fixed<number>;
-  /** The event ID from the runtime; null for messages of people. */
+  /** The event ID from the runtime, or the ID of the human request that a message of a person answered; null for other messages of people. */
   event_id: Fixed<string | null>;
   type: Fixed<string>;
   role: Fixed<string>;
