@@ -71,6 +71,8 @@ export class RunState {
     }
     if (this.#seenIds.has(message.id)) return;
     this.#seenIds.add(message.id);
+    // Its next end is another one.
+    this.#isFinished = false;
     if (message.role === 'user') this.#lastUserMessageAt = Date.parse(message.timestamp);
     yield { type: 'message', data: { message } };
   }
@@ -125,6 +127,7 @@ export class RunState {
     if (status === this.status) return;
     const { status: previous } = this;
     this.status = status;
+    this.#isFinished = false;
     yield { type: 'run.status', data: { status, previous } };
   }
 

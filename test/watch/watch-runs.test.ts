@@ -17,6 +17,7 @@ interface Row {
   created_at: string;
   pending_human_request: HumanRequest | null;
   updated_at?: string;
+  completed_at?: string;
   agent_id?: string;
 }
 
@@ -323,7 +324,8 @@ describe('matching runs', () => {
     await pass(900_000);
     const queries = team.requests.map(({ query }) => query as { since?: string; status?: string });
     const [newer, complete] = [queries.filter(({ since }) => since !== undefined), queries.filter(({ status }) => status === 'running')];
-    expect(new Set(newer.map(({ since }) => since))).toEqual(new Set([team.rows.get('r2')?.created_at]));
+    const since = (id: string) => newer.filter((query) => query.since === team.rows.get(id)?.created_at).length;
+    expect([since('r0'), since('r0') + since('r2')]).toEqual([complete.length, newer.length]);
     expect(complete.length).toBeGreaterThan(0);
     expect(newer.length).toBeGreaterThan(5 * complete.length);
     // What has ended is not read again.
@@ -384,6 +386,23 @@ describe('matching runs', () => {
     expect(lines).toEqual([
       ...['r0 run.status running', 'r0 run.status completed', 'r0 run.finished completed'],
       ...['r0 run.status running', 'r0 run.status failed', 'r0 run.finished failed'],
+    ]);
+    await stop();
+  });
+
+  it('are reported again if they have continued and ended between two readings', async () => {
+    const team = startTeam(['r0', 'r1']);
+    team.set('r1', { status: 'completed' });
+    const { lines, pass, stop } = watch(team, active(true), { messages: true });
+    await pass(1_000);
+    for (const completed_at of ['2026-07-18T10:00:00.000Z', '2026-07-18T10:00:01.000Z']) {
+      team.say('r0', completed_at);
+      team.set('r0', { status: 'completed', completed_at });
+      await pass(90_000);
+    }
+    expect(lines).toEqual([
+      ...['r0 run.status running', 'r0 message 2026-07-18T10:00:00.000Z', 'r0 run.status completed', 'r0 run.finished completed'],
+      ...['r0 message 2026-07-18T10:00:01.000Z', 'r0 run.finished completed'],
     ]);
     await stop();
   });
@@ -548,6 +567,28 @@ describe('hints that something has changed', () => {
     team.hint();
     await pass(0);
     expect(lines.slice(4)).toEqual(['r0 run.status waiting', 'r0 human_request.pending q0']);
+    await stop();
+  });
+
+  it('show soon that an older run continues which had ended', async () => {
+    const team = startTeam(['r0', 'r1']);
+    for (const id of ['r0', 'r1']) team.set(id, { status: 'completed' });
+    team.team.hasHints = true;
+    const { lines, pass, stop } = watch(team, active(true));
+    await pass(60_000);
+    team.set('r0', { status: 'running' });
+    team.hint();
+    await pass(0);
+    expect(lines).toEqual(['r0 run.status running']);
+    // The next hint comes too early to read all matching runs again at once.
+    team.set('r1', { status: 'running' });
+    team.set('r0', { status: 'completed' });
+    team.hint();
+    await pass(6_000);
+    expect(lines.slice(1).toSorted()).toEqual(['r0 run.finished completed', 'r0 run.status completed', 'r1 run.status running']);
+    team.requests.length = 0;
+    await pass(20_000);
+    expect(listsOf(team)).toEqual([]);
     await stop();
   });
 

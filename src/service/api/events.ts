@@ -7,7 +7,7 @@ import type { Topics, Waker } from '../events/change-feed.ts';
 import type { EventSource } from '../events/event-source.ts';
 import { eventStream } from '../events/event-stream.ts';
 import { RunEvents } from '../events/run-events.ts';
-import { runPosition, runPositions, runPresent, runStart } from '../events/run-position.ts';
+import { isEndReported, runPosition, runPositions, runPresent, runStart } from '../events/run-position.ts';
 import { type RunSource, RunsEvents } from '../events/runs-events.ts';
 import { TeamEvents } from '../events/team-events.ts';
 import { teamPosition, teamStart } from '../events/team-position.ts';
@@ -15,7 +15,7 @@ import type { Answer } from '../http/answer.ts';
 import type { RawHandler, RawRequest, RequestContext } from '../http/context.ts';
 import { readQuery } from '../http/validate.ts';
 import { errorFields } from '../log.ts';
-import { findRun, isTerminal } from '../store/runs/runs.ts';
+import { findRun } from '../store/runs/runs.ts';
 import { requireRun, requireTeam } from './shared/lookups.ts';
 
 /** Milliseconds that a reader has for the end of a stream when the service shuts down. */
@@ -32,7 +32,7 @@ export const eventRoutes: { readonly [Id in keyof typeof eventOperations]: RawHa
     const { store } = context.engine;
     const position = lastId !== undefined ? runPosition(lastId) : from === 'now' ? await runPresent(store, run) : runStart();
     // Everything was read, including the end: "No Content" makes browsers stop reconnecting.
-    if (position.isFinished && isTerminal(run.status) && run.status === position.status) return { status: 204, headers: {}, body: '' };
+    if (isEndReported(position, run)) return { status: 204, headers: {}, body: '' };
     const source = new RunEvents(store, { teamId: context.teamId, id: run.id }, position);
     return streamAnswer(context, request, () => source, { tables: accessTables, ids: [run.id] });
   },

@@ -10,7 +10,7 @@ import { listMessageRows, messageIdAt } from '../store/runs/messages.ts';
 import { findRun, isTerminal } from '../store/runs/runs.ts';
 import { humanRequestView, messageView, runView } from '../views/runs.ts';
 import type { EventSource, ServerEvent } from './event-source.ts';
-import { markOf, type RunPosition, runEventId } from './run-position.ts';
+import { isEndReported, markOf, type RunPosition, runEventId } from './run-position.ts';
 
 /** Maximum number of messages that are read at a time; fewer if they are large. */
 const pageRows = 50;
@@ -34,15 +34,15 @@ export class RunEvents implements EventSource {
     const run = await findRun(this.#db, this.#teamId, this.#runId);
     if (run === undefined) return false;
     const pending = await requestOf(this.#db, run);
-    yield* this.#messages();
+    const wasReported = isEndReported(this.#position, run);
+    const hasMessages = yield* this.#messages();
     const { request } = this.#position;
     if (request !== null && request !== pending?.id) {
       const row = await findHumanRequest(this.#db, run.id, request);
       yield this.#event('human_request.resolved', resolvedData(request, row), { request: null, reminders: 0 });
     }
     const previous = this.#position.status;
-    if (run.status !== previous)
-      yield this.#event('run.status', { status: run.status, previous }, { status: run.status, isFinished: false });
+    if (run.status !== previous) yield this.#event('run.status', { status: run.status, previous }, { status: run.status, finished: null });
     if (pending !== undefined) {
       const { id, reminders } = pending;
       const isNew = id !== this.#position.request;
@@ -54,16 +54,19 @@ export class RunEvents implements EventSource {
         );
     }
     if (!isTerminal(run.status)) return true;
-    if (!this.#position.isFinished) yield this.#event('run.finished', { run: runView(run, pending) }, { isFinished: true });
-    return false;
+    if (!wasReported) yield this.#event('run.finished', { run: runView(run, pending) }, { finished: run.resume_count });
+    // New messages after the end can show that the run has been continued since it was read.
+    return wasReported && hasMessages ? yield* this.poll() : false;
   }
 
-  async *#messages(): AsyncGenerator<ServerEvent, void, undefined> {
+  /** Returns whether there were any. */
+  async *#messages(): AsyncGenerator<ServerEvent, boolean, undefined> {
     const position = this.#position;
     if (!this.#checked) await this.#check();
+    const first = position.seq;
     for (;;) {
       const rows = await listMessageRows(this.#db, this.#runId, { limit: pageRows, offset: position.seq });
-      if (rows.length === 0) return;
+      if (rows.length === 0) return position.seq > first;
       for (const row of rows) yield this.#event('message', { message: messageView(row) }, { seq: row.seq, mark: markOf(row.id) });
     }
   }

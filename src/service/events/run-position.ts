@@ -20,18 +20,22 @@ export interface RunPosition {
   request: string | null;
   /** How many reminders of it were reported, or preceded it. */
   reminders: number;
-  /** Whether the end of the run was reported. */
-  isFinished: boolean;
+  /** How often the run had been continued when its end was reported last; null if it was not, or the run has another status since. */
+  finished: number | null;
 }
 
-export const runStart = (): RunPosition => ({ seq: 0, mark: '', status: null, request: null, reminders: 0, isFinished: false });
+export const runStart = (): RunPosition => ({ seq: 0, mark: '', status: null, request: null, reminders: 0, finished: null });
+
+/** Whether the run has ended, and that was reported: an end before it was continued is another one. */
+export const isEndReported = (position: RunPosition, run: Pick<RunRow, 'status' | 'resume_count'>): boolean =>
+  isTerminal(run.status) && position.finished === run.resume_count && position.status === run.status;
 
 /** The position of a reader that only wants what happens from now on. */
-export async function runPresent(db: Queries, run: Pick<RunRow, 'id' | 'status'>): Promise<RunPosition> {
+export async function runPresent(db: Queries, run: Pick<RunRow, 'id' | 'status' | 'resume_count'>): Promise<RunPosition> {
   const [request, seq] = [await requestOf(db, run), await countMessages(db, run.id)];
   const mark = markOf((await messageIdAt(db, run.id, seq)) ?? '');
   return {
-    ...{ seq, mark, status: run.status, isFinished: isTerminal(run.status) },
+    ...{ seq, mark, status: run.status, finished: isTerminal(run.status) ? run.resume_count : null },
     request: request?.id ?? null,
     reminders: request?.reminders ?? 0,
   };
@@ -43,18 +47,24 @@ const markLength = 8;
 export const markOf = (messageId: string): string => messageId.slice(0, markLength);
 
 /** The position as the ID of an event. */
-export const runEventId = ({ seq, mark, status, request, reminders, isFinished }: RunPosition): string =>
-  [seq, mark, status ?? '', `${request ?? ''}${reminders === 0 ? '' : `~${reminders}`}`, isFinished ? 'end' : ''].join('.');
+export const runEventId = ({ seq, mark, status, request, reminders, finished }: RunPosition): string =>
+  [
+    seq,
+    mark,
+    status ?? '',
+    `${request ?? ''}${reminders === 0 ? '' : `~${reminders}`}`,
+    finished === null ? '' : `end${finished || ''}`,
+  ].join('.');
 
-/** The reminders are missing in the IDs of earlier versions, and if there were none. */
-const form = /^(\d{1,15})\.([\w-]{0,8})\.([a-z_]*)\.([\w-]*)(?:~(\d{1,9}))?\.(end)?$/;
+/** The numbers after the request and after the end are missing in the IDs of earlier versions, and if they are 0. */
+const form = /^(\d{1,15})\.([\w-]{0,8})\.([a-z_]*)\.([\w-]*)(?:~(\d{1,9}))?\.(?:end(\d{0,9}))?$/;
 
 /** The position in a `Last-Event-ID`. @throws ServiceError 400 `invalid_request` if it is not one */
 export function runPosition(id: string): RunPosition {
   const [, seq, mark = '', status, request, reminders = '0', end] = form.exec(id) ?? [];
   if (seq === undefined) throw foreignEventId();
   return {
-    ...{ seq: Number(seq), mark, status: status || null, isFinished: end !== undefined },
+    ...{ seq: Number(seq), mark, status: status || null, finished: end === undefined ? null : Number(end) },
     request: request || null,
     reminders: Number(reminders),
   };

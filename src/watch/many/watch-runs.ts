@@ -39,8 +39,12 @@ type GeneralUpdate = { run?: undefined; body: WaitingBody | { type: 'runs.read' 
 
 /** Runs whose messages are read at the same time, so that the limit is used even if each response takes a while. */
 const maxParallel = 4;
-/** After this number of readings of the newest runs, all matching runs are read, because a run that had ended can continue. */
+/**
+ * After this number of readings of the newest runs, all matching runs are read, because a run that had ended can continue. Where
+ * readings follow from reports of changes, which can be about such a run, that is done after these milliseconds.
+ */
 const completeEvery = 10;
+const completeGap = 5_000;
 
 export class RunsWatch {
   /** All runs that were found so far, in the order in which they were found. */
@@ -65,6 +69,9 @@ export class RunsWatch {
   #listCount = 0;
   /** Of the requests of one reading, those that search for matching runs, which most readings do without. */
   #searchCount = 0;
+  /** When all matching runs were last read, in steady time, and whether a change was reported that they may show. */
+  #completeAt = Number.NEGATIVE_INFINITY;
+  #awaitsComplete = false;
   /** The number of requests of the list when messages were last read between two pages. */
   #messagesAt = 0;
 
@@ -173,7 +180,8 @@ export class RunsWatch {
   }
 
   #rest(): void {
-    this.#schedule.rest(this.#hasHints && (!this.#options.messages || this.#active().every(({ isStreamed }) => isStreamed)));
+    const isResting = this.#hasHints && !this.#awaitsComplete;
+    this.#schedule.rest(isResting && (!this.#options.messages || this.#active().every(({ isStreamed }) => isStreamed)));
   }
 
   async #poll(channel: Channel<RunUpdate | GeneralUpdate>, signal: AbortSignal): Promise<void> {
@@ -243,7 +251,7 @@ export class RunsWatch {
       const run = this.runs.get(item.id) ?? this.#add(item.id, item);
       run.listItem = item;
       seenRuns.add(run);
-      if (run.isOver && !isFinal(item.status)) {
+      if (run.isOver && (!isFinal(item.status) || hasEndedAgain(run, item))) {
         run.isOver = false;
         run.isReportedOver = false;
       }
@@ -295,15 +303,24 @@ export class RunsWatch {
     if (this.#newest === undefined) this.#newest = await this.#lister.newest(call);
     else if (polledRuns.length === 0 || this.#selection.filter.status === undefined) {
       const { createdAt, id: newestId } = this.#newest;
-      for await (const item of this.#lister.recent(call, polledRuns)) {
+      const isDue = this.#hasHints && steadyTime(this.#clock) - this.#completeAt >= completeGap;
+      this.#awaitsComplete = !isDue && this.#polls % completeEvery !== 0;
+      // Those that have ended can have continued and ended again since.
+      const sought = this.#awaitsComplete ? polledRuns : [...this.runs.values()].filter(({ isStreamed }) => !isStreamed);
+      for await (const item of this.#lister.recent(call, sought)) {
         // A run can end before it is seen, so that it never matches as an active one.
         const isNew = item.id !== newestId && item.created_at !== null && item.created_at >= createdAt;
         if (isNew || this.runs.has(item.id) || !isFinal(item.status)) yield item;
       }
-      if (this.#polls % completeEvery !== 0) return;
+      if (this.#awaitsComplete) return;
     }
+    this.#completeAt = steadyTime(this.#clock);
     const previousCount = this.#listCount;
     yield* this.#lister.matching(call);
     if (this.#selection.filter.status === undefined) this.#searchCount = this.#listCount - previousCount;
   }
 }
+
+/** Whether a run that was over has continued and ended since, as far as the list shows that. */
+const hasEndedAgain = ({ run }: WatchedRun, item: RunListItem): boolean =>
+  Date.parse(item.completed_at ?? '') > Date.parse(run?.completed_at ?? '');

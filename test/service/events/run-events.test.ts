@@ -27,8 +27,16 @@ afterAll(() => closeEngine(engine));
 
 const setStatus = (status: RunStatus) => engine.store.updateTable('runs').set({ status }).where('id', '=', run.id).execute();
 
+/** What a message changes, before it has ended again. */
+const continueRun = () =>
+  engine.store
+    .updateTable('runs')
+    .set((update) => ({ resume_count: update('resume_count', '+', 1) }))
+    .where('id', '=', run.id)
+    .execute();
+
 /** A run that begins to wait between the moments at which it and its request are read. */
-beforeEach(() => setStatus('running'));
+beforeEach(() => engine.store.updateTable('runs').set({ status: 'running', resume_count: 0 }).execute());
 
 /** The events that a reader at this position gets next. */
 async function eventsFrom(position: RunPosition): Promise<string[]> {
@@ -46,14 +54,14 @@ it('a run waits before its request is reported', async () => {
 });
 
 it('a reader that wants only what happens from now on gets the request of a run that was not waiting yet', async () => {
-  const position = await runPresent(engine.store, { id: run.id, status: 'running' });
+  const position = await runPresent(engine.store, { id: run.id, status: 'running', resume_count: 0 });
   await setStatus('waiting');
   expect(await eventsFrom(position)).toEqual(['> waiting', '? Really?']);
 });
 
 it('a reader that wants only what happens from now on does not get what is already there', async () => {
   await setStatus('waiting');
-  expect(await eventsFrom(await runPresent(engine.store, { id: run.id, status: 'waiting' }))).toEqual([]);
+  expect(await eventsFrom(await runPresent(engine.store, { id: run.id, status: 'waiting', resume_count: 0 }))).toEqual([]);
 });
 
 it('a run that was removed has no more events', async () => {
@@ -76,14 +84,43 @@ it('the end of a run is reported once, and its messages from the position on', a
   expect(await eventsFrom(position)).toEqual(['Go', '> completed', 'finished completed']);
   expect(await eventsFrom(position)).toEqual([]);
   expect(await eventsFrom(runPosition(runEventId(position)))).toEqual([]);
-  const later = { ...position, seq: 0, isFinished: false };
+  const later = { ...position, seq: 0, finished: null };
   expect(await eventsFrom(later)).toEqual(['Go', 'finished completed']);
+});
+
+it('the end of a run that was continued is reported again, even if nothing else of that was seen', async () => {
+  const position = runStart();
+  await setStatus('completed');
+  await eventsFrom(position);
+  await continueRun();
+  expect(await eventsFrom(runPosition(runEventId(position)))).toEqual(['finished completed']);
+  expect(await eventsFrom(position)).toEqual(['finished completed']);
+  expect(await eventsFrom(position)).toEqual([]);
+  expect(await eventsFrom(runPosition(runEventId(position)))).toEqual([]);
+});
+
+it('a run that is continued while it is read has more events', async () => {
+  await setStatus('completed');
+  const position = runStart();
+  await eventsFrom(position);
+  const before = { ...position, seq: 0 };
+  const events: string[] = [];
+  const polled = new RunEvents(engine.store, run, before).poll();
+  for (let event = await polled.next(); ; event = await polled.next()) {
+    if (event.done) {
+      expect(event.value).toBe(true);
+      break;
+    }
+    events.push(event.value.type);
+    await setStatus('running');
+  }
+  expect(events).toEqual(['message', 'run.status']);
 });
 
 it('messages are reported again if the last one that was reported is another one now', async () => {
   await setStatus('completed');
-  const position = { ...runStart(), status: 'completed', isFinished: true };
-  const mark = await runPresent(engine.store, { id: run.id, status: 'completed' }).then((present) => present.mark);
+  const position = { ...runStart(), status: 'completed', finished: 0 };
+  const mark = await runPresent(engine.store, { id: run.id, status: 'completed', resume_count: 0 }).then((present) => present.mark);
   expect(await eventsFrom({ ...position, seq: 1, mark })).toEqual([]);
   expect(await eventsFrom({ ...position, seq: 1, mark: '00000000' })).toEqual(['Go']);
   expect(await eventsFrom({ ...position, seq: 2, mark })).toEqual(['Go']);

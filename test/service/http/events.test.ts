@@ -90,6 +90,21 @@ describe('the events of a run', () => {
     }
   });
 
+  it('continue after the end of a run that has continued and ended again meanwhile', async () => {
+    const api = await service();
+    const run = await api.run('done', 'Go');
+    await api.until(run.id, 'completed');
+    const events = await (await open(api, run.id)).rest();
+    const last = events.at(-1)?.id as string;
+    expect((await open(api, run.id, resuming(last))).status).toBe(204);
+    await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'Again' } });
+    await api.until(run.id, 'completed');
+    const reader = await open(api, run.id, resuming(last));
+    const rest = await reader.rest();
+    expect(rest.map(inShort)).toEqual(['Again', 'finished completed']);
+    expect((await open(api, run.id, resuming(rest.at(-1)?.id as string))).status).toBe(204);
+  });
+
   it('start over if the messages differ from those that the reader has seen', async () => {
     const api = await service();
     const run = await api.run('done', 'Go');

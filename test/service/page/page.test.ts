@@ -157,17 +157,19 @@ describeWithChromium('the team page', () => {
     await page.evaluate('document.querySelector("h1").hidden = true');
     expect(await focusedElement()).toBe('body');
 
-    const waitingRun = await service.waiting('- approve: { id: a, title: Leaving soon }\n- say: done');
-    const otherRun = await service.waiting('- approve: { id: a, title: Staying }');
+    const stayingRun = await service.waiting('- approve: { id: a, title: Staying }');
+    const leavingRuns = [];
+    for (const title of ['Leaving too', 'Leaving soon'])
+      leavingRuns.push(await service.waiting(`- approve: { id: a, title: ${title} }\n- say: done`));
     await page.goto(`${service.service.url}/#/`);
     await page.getByLabel('Show', { exact: true }).selectOption('waiting');
     await page.getByRole('link', { name: 'Leaving soon' }).focus();
-    await respond(waitingRun, { approved: true });
+    for (const run of leavingRuns) await respond(run, { approved: true });
     await nudge(page);
     await page.getByRole('link', { name: 'Leaving soon' }).waitFor({ state: 'detached' });
     await eventually('the focus is on another run', async () => (await focusedElement()) === 'run');
     expect(problems).toEqual([]);
-    await respond(otherRun, { approved: true });
+    await respond(stayingRun, { approved: true });
   });
 
   it('shows the number of waiting requests, even if there are more than it reads at once, and does not break words on a phone', async () => {

@@ -35,11 +35,24 @@ function restore(records) {
   target.focus({ preventScroll: true });
 }
 
-/** If a row of a list was removed, the focusable element of the next row. @param {MutationRecord[]} records */
+/** If a row of a list was removed, the focusable element of the nearest row that remains. @param {MutationRecord[]} records */
 function neighbour(records) {
   const record = records.find(({ removedNodes }) =>
     [...removedNodes].some((node) => node instanceof HTMLLIElement && chain.includes(node)),
   );
-  const row = record?.nextSibling ?? record?.previousSibling;
+  const row = remaining(records, record, 'nextSibling') ?? remaining(records, record, 'previousSibling');
   return row instanceof HTMLLIElement && isThere(row) ? row.querySelector('a, button, summary') : null;
+}
+
+/**
+ * The nearest node on one side that was not removed as well.
+ * @param {MutationRecord[]} records @param {MutationRecord | undefined} removal @param {'nextSibling' | 'previousSibling'} side
+ */
+function remaining(records, removal, side) {
+  let node = removal?.[side] ?? null;
+  while (node !== null && !node.isConnected) {
+    const removed = node;
+    node = records.find(({ removedNodes }) => [...removedNodes].includes(removed))?.[side] ?? null;
+  }
+  return node;
 }
