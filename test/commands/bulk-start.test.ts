@@ -162,6 +162,13 @@ describe('runs start --from', () => {
     expect(contents).toEqual(['1: own1.txt,shared.txt', '2: own2.txt,shared.txt']);
   });
 
+  it('applies --jq to the summary, whatever the format', async () => {
+    const file = newName('csv');
+    await service.file(file, 'n\n1\n2\n');
+    const argv = ['runs', 'start', '--agent', agent, '--from', file, '--message', '{{ n }}', '-o', 'ndjson'];
+    expect(await service.cli([...argv, '--jq', '.started'])).toMatchObject({ code: 0, stdout: '2\n' });
+  });
+
   it('reads standard input, whose ledger is removed when every row has an outcome', async () => {
     const ownAgent = await service.agent('- say: hi');
     const argv = ['runs', 'start', '--agent', ownAgent, '--from', '-', '--from-format', 'ndjson', '--message', '{{ t }}'];
@@ -392,19 +399,21 @@ it('stops at the limit of the plan, and continues under new keys when the limit 
   const limit = (agentRuns: number) => ({ ...defaultPlan, limits: { ...defaultPlan.limits, agentRuns } });
   const limited = await startTestService({ plan: limit(3) });
   const ownAgent = await limited.agent('- say: hi');
-  await limited.file('rows.csv', 'n\n1\n2\n3\n4\n5\n');
+  // One row fails by itself.
+  const missing = '00000000-0000-4000-8000-000000000000';
+  await limited.file('rows.csv', `n,agent\n1,\n2,\n3,${missing}\n4,\n5,\n6,\n`);
   const argv = ['runs', 'start', '--agent', ownAgent, '--from', 'rows.csv', '--message', '{{ n }}', '--concurrency', '1', '--json'];
   const first = await limited.cli(argv);
   expect(first).toMatchObject({ code: 5, stdout: '' });
   expect(errorOf(first.stderr)).toMatchObject({ code: 'plan_limit_reached' });
-  expect(first.stderr).toContain('Started 3 of 5 runs. Run the same command again to continue.');
+  expect(first.stderr).toContain('Started 3 of 6 runs. Run the same command again to continue.');
   const ledger = await limited.read('rows.csv.aops-ledger');
-  expect(ledger).toContain('{"row":4,"refused":"plan_limit_reached"}');
+  expect(ledger).toContain('{"row":5,"refused":"plan_limit_reached"}');
   // The limit applies to the others, too.
-  expect(ledger).not.toContain('"row":5');
+  expect(ledger).not.toContain('"row":6');
   // The refusal is stored under the old key, which must not be used again.
   const again = await limited.cli(argv);
   expect(again.code).toBe(5);
-  const keys = [...(await limited.read('rows.csv.aops-ledger')).matchAll(/"row":4,"begun":.*"key":"([^"]+)"/g)].map(([, key]) => key);
+  const keys = [...(await limited.read('rows.csv.aops-ledger')).matchAll(/"row":5,"begun":.*"key":"([^"]+)"/g)].map(([, key]) => key);
   expect(new Set(keys).size).toBe(2);
 });

@@ -104,6 +104,15 @@ describe('runs rerun', () => {
     expect(await service.texts(rerun.id)).toEqual(['hello']);
   });
 
+  it('does not take an answer for the message of a run without one', async () => {
+    const original = await service.waiting('- approve: { id: ok, title: "Pay?" }\n- say: "{{ messages.size }} messages"');
+    await service.cli(['runs', 'respond', original, '--approve']);
+    await service.until(original, 'completed');
+    const [rerun] = rerunsIn((await service.cli(['runs', 'rerun', original, '--json'])).stdout) as [Rerun];
+    await service.until(rerun.id, 'waiting');
+    expect(await service.texts(rerun.id)).toEqual([]);
+  });
+
   it('uses the commit from which the run started, even if the branch has moved on', async () => {
     const repository = await newRepository(path.join(service.folder, 'repository'), { 'a.txt': 'one\n' });
     const agent = await service.agent('- exec: { run: "cat a.txt" }');
@@ -158,6 +167,8 @@ describe('runs rerun', () => {
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toMatch(preview);
     expect(refusal.stderr).toContain('Pass --yes to confirm.');
+    // What is to be confirmed is shown in any case.
+    expect((await service.cli([...argv, '--quiet'])).stderr).toMatch(preview);
     expect(await runsOf(agent)).toHaveLength(2);
     const plan = await service.cli([...argv, '--dry-run']);
     expect(plan.json()).toMatchObject({

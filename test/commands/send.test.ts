@@ -73,7 +73,8 @@ describe('runs send to a waiting run', () => {
     // The keys were meant for something else.
     terminal.type(keys.down, keys.enter);
     await terminal.asks(choice);
-    terminal.type(keys.ctrlC);
+    // Enter alone chooses nothing.
+    terminal.type(keys.enter, keys.ctrlC);
     const { code, stderr } = await terminal.end;
     expect([code, stderr.includes('answer to all')]).toEqual([130, steps === twoQuestions]);
     const dismissed = service.terminal('runs', 'send', run, 'not on a Friday');

@@ -11,6 +11,9 @@ beforeAll(async () => {
   await service.file('answers.yaml', 'approvals: { "Pay *": true }\n');
 });
 
+/** A step that lasts until the test creates a file in its folder. */
+const untilReleased = (name: string): string => `- exec: { run: "until [ -e '${service.folder}/${name}' ]; do sleep 0.05; done" }`;
+
 describe.concurrent('runs watch RUN RUN', () => {
   it('prefixes each line with the agent and number of its run, and ends with a summary', async () => {
     const first = await service.start(await service.agent('- say: one\n- say: two', 'many-a'));
@@ -104,6 +107,28 @@ describe.concurrent('runs watch RUN RUN', () => {
     expect(result.code).toBe(3);
     expect(result.stdout).toContain('fine');
     expect(result.stderr).toContain(`Run ${missing} cannot be watched`);
+  });
+
+  it('waits for a run whose request somebody else has answered, although it was left pending here', async () => {
+    const [first, second] = await Promise.all([service.waiting(`${pay}\n${untilReleased('first')}`), service.run(untilReleased('second'))]);
+    const seen = new Set<string>();
+    const release = (name: string) => service.file(name, '');
+    const result = await service.cli(['runs', 'watch', first, second, '--on-request', 'fail', '-o', 'ndjson'], {
+      onOutput: (stdout) => {
+        const next = async (event: string, run: string, act: () => Promise<unknown>): Promise<void> => {
+          const isSeen = stdout.split('\n').some((line) => line.includes(`"type":"${event}"`) && line.includes(run));
+          if (!isSeen || seen.has(event)) return;
+          seen.add(event);
+          await act();
+        };
+        void next('human_request.pending', first, () => service.cli(['runs', 'respond', first, '--approve']));
+        void next('human_request.resolved', first, () => release('second'));
+        void next('run.finished', second, () => release('first'));
+      },
+    });
+    expect(result.code).toBe(0);
+    const ends = result.lines<RunEvent>().filter(({ type }) => type === 'run.finished');
+    expect(ends.map(({ run_id }) => run_id)).toEqual([second, first]);
   });
 
   it('rejects filters next to runs, and --all next to filters', async () => {

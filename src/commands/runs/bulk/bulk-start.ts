@@ -48,6 +48,8 @@ export class BulkStart {
   readonly #context: Context;
   readonly #ledger: RunLedger;
   readonly #concurrency: number;
+  /** The number of rows, with those that earlier commands have started. */
+  readonly #total: number;
   readonly startedBefore: StartedRow[] = [];
   readonly failedRows: FailedRow[] = [];
   readonly #unknown: AopsError[] = [];
@@ -59,6 +61,7 @@ export class BulkStart {
     this.#context = context;
     this.#ledger = ledger;
     this.#concurrency = concurrency;
+    this.#total = starts.length;
     for (const start of starts) {
       const result = ledger.resultOf(start.row);
       if (result === undefined) this.#pending.push(start);
@@ -115,8 +118,7 @@ export class BulkStart {
     const { terminal, clock, signal } = this.#context;
     const progress = (): string => {
       const failed = this.failedRows.length === 0 ? '' : `, ${this.failedRows.length} failed`;
-      const total = this.startedBefore.length + this.failedRows.length + this.#pending.length;
-      return `Starting runs: ${this.startedBefore.length + this.#startedCount} of ${total}${failed}`;
+      return `Starting runs: ${this.startedBefore.length + this.#startedCount} of ${this.#total}${failed}`;
     };
     const spinner = startSpinner(terminal, progress(), clock);
     try {
@@ -200,9 +202,8 @@ export class BulkStart {
     const { signal, terminal } = this.#context;
     if (this.isComplete) return;
     const startedCount = this.startedBefore.length + this.#startedCount;
-    const total = this.startedBefore.length + this.failedRows.length + this.#pending.length;
     if (signal.aborted || this.#ending !== undefined)
-      terminal.note(`Started ${startedCount} of ${pluralize(total, 'run')}. Run the same command again to continue.`);
+      terminal.note(`Started ${startedCount} of ${pluralize(this.#total, 'run')}. Run the same command again to continue.`);
     if (signal.aborted) throw signal.reason;
     if (this.#ending !== undefined) throw withRepeatHint(this.#ending.error);
     const [first, ...rest] = this.#unknown as [AopsError, ...AopsError[]];
