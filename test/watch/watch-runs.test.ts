@@ -390,6 +390,34 @@ describe('matching runs', () => {
     await stop();
   });
 
+  it.each([
+    ['of which nothing is kept but their positions', true, []],
+    ['unless all of them are kept', false, ['r1', 'r0']],
+  ])('continue after what was reported of those that ended a while ago, %s', async (_, forgets, kept) => {
+    const team = startTeam(['r0', 'r1']);
+    const { runsWatch, lines, pass, stop } = watch(team, active(true), { messages: true, forgets });
+    await pass(1_000);
+    const end = (id: string, completed_at: string) => {
+      team.say(id, completed_at);
+      team.set(id, { status: 'completed', completed_at });
+    };
+    for (const id of ['r0', 'r1']) end(id, '2026-07-18T10:00:00.000Z');
+    await pass(30_000);
+    expect([...runsWatch.runs.keys()]).toEqual(['r1', 'r0']);
+    await pass(60_000);
+    expect([[...runsWatch.runs.keys()], [...runsWatch.positions().keys()], runsWatch.count]).toEqual([kept, ['r1', 'r0'], 2]);
+    expect(runsWatch.positions().get('r0')).toMatchObject({ offset: 1, status: 'completed', isFinished: true });
+    lines.length = 0;
+    team.requests.length = 0;
+    await pass(300_000);
+    expect([lines, team.names().filter((name) => name !== 'list')]).toEqual([[], []]);
+    end('r1', '2026-07-18T11:00:00.000Z');
+    team.set('r0', { status: 'running' });
+    await pass(60_000);
+    expect(lines.toSorted()).toEqual(['r0 run.status running', 'r1 message 2026-07-18T11:00:00.000Z', 'r1 run.finished completed']);
+    await stop();
+  });
+
   it('are reported again if they have continued and ended between two readings', async () => {
     const team = startTeam(['r0', 'r1']);
     team.set('r1', { status: 'completed' });

@@ -92,7 +92,7 @@ export class RunLister {
    * The newest runs, whether they have ended or not: those that were created since this or `newest` was called last, and the given runs
    * as far as they are among the newest 100 to 200.
    */
-  async *recent(call: Call, runs: readonly WatchedRun[]): AsyncGenerator<RunListItem, void, undefined> {
+  async *recent(call: Call, runs: readonly Pick<WatchedRun, 'createdAt'>[]): AsyncGenerator<RunListItem, void, undefined> {
     const times = runs.flatMap(({ createdAt }) => (createdAt === undefined || createdAt < this.#recentTime ? [] : [createdAt]));
     const newestTime = this.#newestTime;
     const since = times.reduce((first, time) => (time < first ? time : first), newestTime);

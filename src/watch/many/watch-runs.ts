@@ -12,6 +12,7 @@ import type { RunPosition } from '../resume/run-position.ts';
 import { isFinal } from '../run-status.ts';
 import { StreamChanges } from '../stream-changes.ts';
 import { Channel, merged } from './channel.ts';
+import { ForgottenRuns, isLater } from './forgotten-runs.ts';
 import { RequestBudget } from './request-budget.ts';
 import { type Lost, type Reading, type RunFilter, RunLister, readingOf } from './run-lister.ts';
 import { RunSchedule } from './run-schedule.ts';
@@ -31,6 +32,8 @@ export interface ManyRunsOptions extends Omit<WatchOptions, 'pace'> {
   messages: boolean;
   /** What was reported of some runs earlier, and is not reported again. */
   starts?: ReadonlyMap<string, RunPosition>;
+  /** Whether only `positions` contains runs that have ended a while ago. */
+  forgets?: boolean;
   streamLimits?: StreamLimits;
 }
 
@@ -46,9 +49,14 @@ const maxParallel = 4;
 const completeEvery = 10;
 const completeGap = 5_000;
 
+/** How long runs are kept after their end was reported, in milliseconds, if they are to be forgotten. */
+const keptFor = 60_000;
+
 export class RunsWatch {
-  /** All runs that were found so far, in the order in which they were found. */
+  /** All runs that were found so far and not forgotten, in the order in which they were found. */
   readonly runs = new Map<string, WatchedRun>();
+  /** The others. */
+  readonly forgotten = new ForgottenRuns();
   readonly #client: Client;
   readonly #selection: RunSelection;
   readonly #options: ManyRunsOptions;
@@ -101,6 +109,18 @@ export class RunsWatch {
     return isComplete && [...this.runs.values()].every(({ isReportedOver }) => isReportedOver);
   }
 
+  /** How many runs were found so far. */
+  get count(): number {
+    return this.forgotten.size + this.runs.size;
+  }
+
+  /** How far the events of each run were taken. */
+  positions(): Map<string, RunPosition> {
+    const positions = new Map(this.forgotten.positions());
+    for (const [id, { position }] of this.runs) positions.set(id, position);
+    return positions;
+  }
+
   /** Looks for changes now, because something was just done here. */
   hurry(): void {
     this.#schedule.hurry(false);
@@ -143,7 +163,10 @@ export class RunsWatch {
       for await (const update of channel.items()) {
         const { run, body } = update;
         if (run !== undefined && 'position' in body) run.position = body.position;
-        if (run !== undefined && (body.type === 'run.finished' || body.type === 'run.lost')) run.isReportedOver = true;
+        if (run !== undefined && (body.type === 'run.finished' || body.type === 'run.lost')) {
+          run.isReportedOver = true;
+          run.reportedAt = steadyTime(this.#clock);
+        }
         yield update;
         if (this.isOver) return;
       }
@@ -157,9 +180,21 @@ export class RunsWatch {
   }
 
   #add(id: string, listItem?: RunListItem): WatchedRun {
-    const run = new WatchedRun(id, this.#clock, listItem, this.#options.starts?.get(id));
+    const start = this.forgotten.take(id) ?? this.#options.starts?.get(id);
+    const run = new WatchedRun(id, this.#clock, listItem, start);
     this.runs.set(id, run);
     return run;
+  }
+
+  #forget(): void {
+    if (this.#options.forgets !== true) return;
+    const before = steadyTime(this.#clock) - keptFor;
+    for (const run of this.runs.values()) {
+      // A run that was lost has not finished, and is needed for its error.
+      if (!run.isReportedOver || run.isStreamed || run.reportedAt > before || !run.position.isFinished) continue;
+      this.forgotten.add(run);
+      this.runs.delete(run.id);
+    }
   }
 
   /** Hints only say that something has changed, so they end a pause. While they arrive, pauses are long. */
@@ -225,6 +260,7 @@ export class RunsWatch {
       this.#polls += 1;
       this.#streams?.open();
       this.#rest();
+      this.#forget();
     }
     while (!this.#schedule.isStateDue) {
       const runs = this.#schedule.dueRuns(maxParallel);
@@ -248,6 +284,7 @@ export class RunsWatch {
     };
     const seenRuns = new Set<WatchedRun>();
     for await (const item of this.#discovered(counted)) {
+      if (this.forgotten.isUnchanged(item)) continue;
       const run = this.runs.get(item.id) ?? this.#add(item.id, item);
       run.listItem = item;
       seenRuns.add(run);
@@ -302,16 +339,9 @@ export class RunsWatch {
     const polledRuns = this.#active().filter(({ isStreamed }) => !isStreamed);
     if (this.#newest === undefined) this.#newest = await this.#lister.newest(call);
     else if (polledRuns.length === 0 || this.#selection.filter.status === undefined) {
-      const { createdAt, id: newestId } = this.#newest;
       const isDue = this.#hasHints && steadyTime(this.#clock) - this.#completeAt >= completeGap;
       this.#awaitsComplete = !isDue && this.#polls % completeEvery !== 0;
-      // Those that have ended can have continued and ended again since.
-      const sought = this.#awaitsComplete ? polledRuns : [...this.runs.values()].filter(({ isStreamed }) => !isStreamed);
-      for await (const item of this.#lister.recent(call, sought)) {
-        // A run can end before it is seen, so that it never matches as an active one.
-        const isNew = item.id !== newestId && item.created_at !== null && item.created_at >= createdAt;
-        if (isNew || this.runs.has(item.id) || !isFinal(item.status)) yield item;
-      }
+      yield* this.#recent(call, this.#newest, this.#awaitsComplete ? polledRuns : this.#unstreamed());
       if (this.#awaitsComplete) return;
     }
     this.#completeAt = steadyTime(this.#clock);
@@ -319,8 +349,24 @@ export class RunsWatch {
     yield* this.#lister.matching(call);
     if (this.#selection.filter.status === undefined) this.#searchCount = this.#listCount - previousCount;
   }
+
+  async *#recent(
+    call: Call,
+    newest: { id: string; createdAt: string },
+    sought: readonly Pick<WatchedRun, 'createdAt'>[],
+  ): AsyncGenerator<RunListItem, void, undefined> {
+    for await (const item of this.#lister.recent(call, sought)) {
+      // A run can end before it is seen, so that it never matches as an active one.
+      const isNew = item.id !== newest.id && item.created_at !== null && item.created_at >= newest.createdAt;
+      if (isNew || this.runs.has(item.id) || this.forgotten.has(item.id) || !isFinal(item.status)) yield item;
+    }
+  }
+
+  /** The known runs that no stream reports, with those that have ended: they can have continued, and even have ended again. */
+  #unstreamed(): Pick<WatchedRun, 'createdAt'>[] {
+    return [...this.forgotten.values(), ...[...this.runs.values()].filter(({ isStreamed }) => !isStreamed)];
+  }
 }
 
 /** Whether a run that was over has continued and ended since, as far as the list shows that. */
-const hasEndedAgain = ({ run }: WatchedRun, item: RunListItem): boolean =>
-  Date.parse(item.completed_at ?? '') > Date.parse(run?.completed_at ?? '');
+const hasEndedAgain = ({ run }: WatchedRun, item: RunListItem): boolean => isLater(item.completed_at, run?.completed_at);

@@ -21,6 +21,8 @@ export class WatchedRun {
   isOver = false;
   /** The same once the event that reports it was taken. */
   isReportedOver = false;
+  /** When that event was taken, in steady time. */
+  reportedAt = Number.NEGATIVE_INFINITY;
   /** Whether an event stream reports its changes. */
   isStreamed = false;
   /** Whether it has messages that were not read because of the limit of requests. */

@@ -48,6 +48,8 @@ export async function followRuns(
     messages: true,
     onOutage: outageNotes(context),
     ...(reading.point && { starts: reading.point.runs }),
+    // Such a watch can last for weeks.
+    forgets: selection.kind === 'filter' && selection.addsNew,
   });
   return new FollowedRuns(context, client, watch, { selection, options, reading, notifier }).follow();
 }
@@ -144,14 +146,14 @@ class FollowedRuns {
   #token({ id, position }: WatchedRun, seq: number): string {
     if (this.#lines && this.#settings.reading.positions === undefined) return '';
     return this.#tokens.after(
-      this.#watch.runs.size,
+      this.#watch.count,
       () => this.#point(seq),
       () => ({ stream: 'runs', seq, runs: new Map([[id, position]]) }),
     );
   }
 
   #point(seq: number): RunsPoint {
-    return { stream: 'runs', seq, runs: new Map([...this.#watch.runs.values()].map((run) => [run.id, run.position])) };
+    return { stream: 'runs', seq, runs: this.#watch.positions() };
   }
 
   async #observe({ run, body }: RunUpdate): Promise<void> {
@@ -182,8 +184,10 @@ class FollowedRuns {
     }
   }
 
-  #ends(): Promise<RunEnd[]> {
-    return endsOf(this.#watch.runs.values(), this.#labels, this.#errors);
+  async #ends(): Promise<RunEnd[]> {
+    const ends = await endsOf(this.#watch.runs.values(), this.#labels, this.#errors);
+    const forgotten = [...this.#watch.forgotten.positions()].map(([id, { status }]) => ({ label: id, status: status ?? 'unknown' }));
+    return [...forgotten, ...ends];
   }
 
   async #detached(): Promise<string> {

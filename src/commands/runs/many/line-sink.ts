@@ -19,7 +19,8 @@ const labelStyles = ['accent', 'success', 'warning', 'bold'] as const;
 
 export class LineSink {
   readonly #parts: Parts;
-  readonly #sinks = new Map<string, TranscriptSink>();
+  readonly #sinks = new WeakMap<WatchedRun, TranscriptSink>();
+  #sinkCount = 0;
   /** Names are padded to the longest one so far. */
   #width = 0;
 
@@ -28,19 +29,19 @@ export class LineSink {
   }
 
   async event(run: WatchedRun, event: RunEvent): Promise<void> {
-    await (this.#sinks.get(run.id) ?? (await this.#add(run))).event(event);
+    await (this.#sinks.get(run) ?? (await this.#add(run))).event(event);
   }
 
   async #add(run: WatchedRun): Promise<TranscriptSink> {
     const { write, styles, clock } = this.#parts;
     const label = await this.#parts.labelOf(run);
     this.#width = Math.max(this.#width, label.length);
-    const style = styles[labelStyles[this.#sinks.size % labelStyles.length] as (typeof labelStyles)[number]];
+    const style = styles[labelStyles[this.#sinkCount++ % labelStyles.length] as (typeof labelStyles)[number]];
     const prefixed = async (text: string): Promise<void> => {
       for (const line of text.split('\n')) await write(`${style(label.padEnd(this.#width))} | ${line}`);
     };
     const sink = new TranscriptSink(prefixed, new Transcript(styles, Number.MAX_SAFE_INTEGER), styles, clock, undefined, false);
-    this.#sinks.set(run.id, sink);
+    this.#sinks.set(run, sink);
     return sink;
   }
 }
