@@ -1,4 +1,5 @@
 /** The events of many runs that are watched together by polling, with a simulated service and simulated time. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import type { Client } from '../../src/client/client.ts';
@@ -651,4 +652,52 @@ it('hurrying ends a pause', async () => {
   await pass(0);
   expect(lines.slice(8)).toEqual(['r1 run.status waiting', 'r1 human_request.pending q1']);
   await stop();
+});
+
+describe('whatever runs do, also between two readings', () => {
+  const step = fc.oneof(
+    { weight: 1, arbitrary: fc.constant('add' as const) },
+    { weight: 6, arbitrary: fc.record({ run: fc.nat({ max: 4 }), change: fc.nat({ max: 2 }) }) },
+    { weight: 3, arbitrary: fc.record({ pass: fc.constantFrom(0, 500, 2_000, 40_000, 90_000) }) },
+  );
+  type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+  it.each([false, true])('a watch reports each message once, and the last end last (hints: %s)', async (hasHints) => {
+    const property = async (steps: Step[], forgets: boolean) => {
+      const team = startTeam();
+      team.team.hasHints = hasHints;
+      const { lines, pass, stop } = watch(team, active(true), { messages: true, forgets });
+      await pass(1_000);
+      const ids: string[] = [];
+      let ends = 0;
+      const end = (id: string) => team.set(id, { status: 'completed', completed_at: new Date(team.clock.now() + ++ends).toISOString() });
+      const say = (id: string) => team.say(id, String(team.messages.get(id)?.length));
+      for (const each of steps) {
+        if (each === 'add') {
+          if (ids.length === 5) continue;
+          const id = `r${ids.length}`;
+          ids.push(id);
+          team.add(id);
+        } else if ('pass' in each) await pass(each.pass);
+        else if (ids.length > 0) {
+          const id = ids[each.run % ids.length] as string;
+          const isFinal = team.rows.get(id)?.status === 'completed';
+          if (isFinal || each.change === 0) say(id);
+          if (isFinal) team.set(id, { status: 'running' });
+          else if (each.change === 1) end(id);
+        }
+        if (hasHints && !(typeof each === 'object' && 'pass' in each)) team.hint();
+      }
+      for (const id of ids) if (team.rows.get(id)?.status !== 'completed') end(id);
+      if (hasHints) team.hint();
+      await pass(120_000);
+      for (const id of ids) {
+        const own = lines.filter((line) => line.startsWith(`${id} `)).map((line) => line.slice(id.length + 1));
+        expect(own.filter((line) => line.startsWith('message'))).toEqual(team.messages.get(id)?.map((text) => `message ${text}`));
+        expect(own.at(-1)).toBe('run.finished completed');
+      }
+      await stop();
+    };
+    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.boolean(), property), { numRuns: 60, seed: 1 });
+  });
 });
