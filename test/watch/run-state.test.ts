@@ -34,6 +34,18 @@ describe('an event of the stream', () => {
     ]);
   });
 
+  it.each([
+    ['message', { message: message('m1') }],
+    ['run.status', { status: 'running' }],
+  ])('shows that the run has continued after its end: %s', (type, data) => {
+    const state = new RunState();
+    streamEvents(state, 'run.status', { status: 'completed' });
+    streamEvents(state, 'run.finished', { run: runOf('completed') });
+    expect(state.position.isFinished).toBe(true);
+    streamEvents(state, type, data);
+    expect(state.position.isFinished).toBe(false);
+  });
+
   it('is not reported again if its content is known', () => {
     const state = new RunState();
     for (const isFirst of [true, false]) {
