@@ -1,10 +1,12 @@
 /** Messages that are sent while a procedure is in progress: the steps that follow can read them, and otherwise it is executed again. */
-import { expect, it } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
 import type { RunHost } from '../../../../src/service/runtimes/run-host.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { ManualClock } from '../../helpers/clock.ts';
-import { Gate } from '../../helpers/runtime.ts';
+import { type Behaviour, Gate } from '../../helpers/runtime.ts';
 import { scripted } from '../../helpers/scripted.ts';
+import { startApi } from '../../helpers/service.ts';
 
 /** A run that was started with the message `first`, and its procedure, which says things and sleeps for an hour. */
 async function sleepingRun(steps: string) {
@@ -77,4 +79,56 @@ it('a message that continues a stopped run begins no other turn', async () => {
   await asleep();
   wake();
   expect(await end()).toEqual(['first', 'hello', 'continue', 'bye']);
+});
+
+describe('whatever happens', () => {
+  const step = fc.record({
+    reads: fc.boolean(),
+    /** When a person sends a message during the step. */
+    sends: fc.constantFrom('never', 'before', 'after'),
+    /** Whether another execution continues before the step. */
+    sleeps: fc.boolean(),
+  });
+  type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+  const stepsPerTurn = 3;
+
+  it.each([
+    ['with its last step', { status: 'completed' as const }],
+    ['after its last step', undefined],
+  ])('a run that ends %s has read each message, or a turn has begun with it', async (_, end) => {
+    let behaviour: Behaviour;
+    const api = await startApi({ behaviours: { planned: (host) => behaviour(host) } });
+    const agent_id = await api.agent('planned');
+    const property = async (plan: Step[]) => {
+      let [sent, handled, turns, index, slept] = [1, 0, 0, 0, -1];
+      const send = async ({ run: { id } }: RunHost) => {
+        await api.ok('postRunMessage', { params: { run_id: id }, body: { message: String(++sent) } });
+      };
+      behaviour = async (host) => {
+        if (host.journal.size === 0) {
+          handled = sent;
+          if (slept < index) turns += 1;
+        }
+        for (let number = 0; number < stepsPerTurn; number += 1) {
+          if (host.journal.has(`${number}`)) continue;
+          const { reads, sends, sleeps } = plan[index] ?? { reads: false, sends: 'never', sleeps: false };
+          if (sleeps && slept < index) {
+            slept = index;
+            return { status: 'sleeping', until: host.clock.now() };
+          }
+          index += 1;
+          if (sends === 'before') await send(host);
+          if (reads) handled = Math.max(handled, host.userMessages.length);
+          if (sends === 'after') await send(host);
+          await host.commit(`${number}`, null, [], undefined, number === stepsPerTurn - 1 ? end : undefined);
+        }
+        return { status: 'completed' };
+      };
+      const { run } = await api.ok('startRun', { body: { agent_id, message: '1' } });
+      await api.until(run.id, 'completed');
+      expect(handled).toBe(sent);
+      expect(turns).toBeLessThanOrEqual(sent);
+    };
+    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 9 }), property), { numRuns: 40, seed: 1 });
+  });
 });
