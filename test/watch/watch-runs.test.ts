@@ -419,6 +419,24 @@ describe('matching runs', () => {
     await stop();
   });
 
+  it('continue after what was reported of them before the watch was resumed, even twice', async () => {
+    const team = startTeam(['r0', 'r1']);
+    team.say('r0', 'one');
+    for (const id of ['r0', 'r1']) team.set(id, { status: 'completed' });
+    const position = { ...runStart, offset: 1, lastMessageId: 'r0-0', status: 'completed', isFinished: true };
+    const first = watch(team, active(true), { messages: true, starts: new Map([['r0', position]]) });
+    await first.pass(60_000);
+    expect([first.lines, first.runsWatch.runs.size, first.runsWatch.count]).toEqual([[], 0, 1]);
+    await first.stop();
+    const { lines, pass, stop } = watch(team, active(true), { messages: true, starts: first.runsWatch.positions() });
+    await pass(1_000);
+    team.say('r0', 'two');
+    team.set('r0', { status: 'running' });
+    await pass(60_000);
+    expect(lines).toEqual(['r0 message two', 'r0 run.status running']);
+    await stop();
+  });
+
   it('are reported again if they have continued and ended between two readings', async () => {
     const team = startTeam(['r0', 'r1']);
     team.set('r1', { status: 'completed' });

@@ -57,6 +57,8 @@ export class RunsWatch {
   readonly runs = new Map<string, WatchedRun>();
   /** The others. */
   readonly forgotten = new ForgottenRuns();
+  /** What was reported earlier of runs that were not found yet. */
+  readonly #starts: Map<string, RunPosition>;
   readonly #client: Client;
   readonly #selection: RunSelection;
   readonly #options: ManyRunsOptions;
@@ -98,9 +100,10 @@ export class RunsWatch {
       messages: options.messages,
       takesOver: (run) => this.#streams?.take(run) === true,
     });
+    this.#starts = new Map(options.starts);
     if (selection.kind === 'named') for (const { id, listItem } of selection.runs) this.#add(id, listItem);
     // Those that have ended since do not match any more, but their ends have not been reported.
-    else for (const [id, { isFinished }] of options.starts ?? []) if (!isFinished) this.#add(id);
+    else for (const [id, { isFinished }] of this.#starts) if (!isFinished) this.#add(id);
   }
 
   /** Whether nothing can happen any more: all runs have ended, and no others are added. */
@@ -109,14 +112,14 @@ export class RunsWatch {
     return isComplete && [...this.runs.values()].every(({ isReportedOver }) => isReportedOver);
   }
 
-  /** How many runs were found so far. */
+  /** The number of `positions`. */
   get count(): number {
-    return this.forgotten.size + this.runs.size;
+    return this.#starts.size + this.forgotten.size + this.runs.size;
   }
 
   /** How far the events of each run were taken. */
   positions(): Map<string, RunPosition> {
-    const positions = new Map(this.forgotten.positions());
+    const positions = new Map([...this.#starts, ...this.forgotten.positions()]);
     for (const [id, { position }] of this.runs) positions.set(id, position);
     return positions;
   }
@@ -180,7 +183,8 @@ export class RunsWatch {
   }
 
   #add(id: string, listItem?: RunListItem): WatchedRun {
-    const start = this.forgotten.take(id) ?? this.#options.starts?.get(id);
+    const start = this.forgotten.take(id) ?? this.#starts.get(id);
+    this.#starts.delete(id);
     const run = new WatchedRun(id, this.#clock, listItem, start);
     this.runs.set(id, run);
     return run;
