@@ -415,5 +415,19 @@ it('stops at the limit of the plan, and continues under new keys when the limit 
   const again = await limited.cli(argv);
   expect(again.code).toBe(5);
   const keys = [...(await limited.read('rows.csv.aops-ledger')).matchAll(/"row":5,"begun":.*"key":"([^"]+)"/g)].map(([, key]) => key);
-  expect(new Set(keys).size).toBe(2);
+  expect(keys).toEqual([expect.stringMatching(/^aops-runs-[0-9a-f-]{36}-5-[0-9a-f]{16}$/), `${keys[0]}.1`]);
+});
+
+it('does not take a refusal for the outcome of a row whose first request had no response', async () => {
+  const limited = await startTestService({ plan: { ...defaultPlan, limits: { ...defaultPlan.limits, agentRuns: 1 } } });
+  await limited.file('rows.csv', 'n\n1\n2\n');
+  const argv = ['runs', 'start', '--agent', await limited.agent('- say: hi'), '--from', 'rows.csv', '--message', '{{ n }}'];
+  expect((await limited.cli([...argv, '--concurrency', '1'])).code).toBe(5);
+  // Simulates that the response was lost.
+  const begun = (await limited.read('rows.csv.aops-ledger')).replace(/^.*"refused".*\n/m, '');
+  await limited.file('rows.csv.aops-ledger', begun);
+  expect((await limited.cli(argv)).code).toBe(5);
+  const ledger = await limited.read('rows.csv.aops-ledger');
+  expect(ledger.slice(0, begun.length)).toBe(begun);
+  expect(ledger).not.toContain('"refused"');
 });

@@ -49,6 +49,54 @@ describe.each([['watch'], ['wait']])('runs %s', (command) => {
   });
 });
 
+it('runs watch prefixes lines with harmless names of agents, from the list or not', async () => {
+  const service = await ForeignService.start({
+    ...routesOf((_, id) => ({ run: runOf(id as string, 'completed'), pending_human_request: null })),
+    'GET /v2/runs/:id/messages': () => ({
+      messages: [{ id: idOf(8), type: 'message', role: 'assistant', text_content: 'said', timestamp }],
+      ...{ total: 1, limit: 50, offset: 0 },
+    }),
+  });
+  for (const selection of [
+    [first as string, second as string],
+    ['--all', '--no-new'],
+  ]) {
+    const { stdout, stderr } = await cli(service, ['runs', 'watch', ...selection, '--on-request', 'fail']);
+    expect(stdout).toMatch(/plain.*#3 +\| said/);
+    expectHarmless(stdout + stderr);
+  }
+  service.routes['GET /v2/teams/:team/runs'] = () => ({ data: [], total: 0 });
+  service.routes['GET /v2/teams/:team/agents'] = () => ({ agents: [], total: 0 });
+  const { stdout } = await cli(service, ['runs', 'watch', first as string, second as string]);
+  expect(stdout).toMatch(/^#3 \| said\n/m);
+});
+
+describe('runs respond to several runs', () => {
+  it.each([
+    ['a reason', 'approval', ['--deny', '--reason', hostileText]],
+    ['an answer', 'question', ['--answer', `Which?=${hostileText}`]],
+  ])('shows their requests and %s in harmless text', async (_, type, flags) => {
+    const questions = [{ question: 'Which?' }];
+    const asked = { ...request, type, ...(type === 'question' && { questions }) };
+    const service = await ForeignService.start(
+      routesOf((_, id) => ({ run: runOf(id as string, 'waiting'), pending_human_request: asked })),
+    );
+    const { code, stderr } = await cli(service, ['runs', 'respond', first as string, second as string, ...flags]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('2 requests:')]);
+    expectHarmless(stderr);
+    expectNoFakeHint(stderr);
+  });
+
+  it('returns the description of a request that could not be answered', async () => {
+    const service = await ForeignService.start({
+      ...routesOf((_, id) => ({ run: runOf(id as string, 'waiting'), pending_human_request: { ...request, description: 'Why' } })),
+      'POST /v2/runs/:id/human-requests/:request/respond': () => answerWith(409, { error: 'conflict', message: 'No.' }),
+    });
+    const { code, json } = await cli(service, ['runs', 'respond', first as string, second as string, '--approve', '--yes', '--json']);
+    expect([code, json<{ data: object[] }>().data]).toMatchObject([6, [{ description: 'Why' }, { description: 'Why' }]]);
+  });
+});
+
 it('runs watch continues with the others if a run whose request was reported before cannot be read any more', async () => {
   let isGone = false;
   const service = await ForeignService.start(

@@ -290,7 +290,7 @@ describe('inbox --all-profiles', () => {
       seen = person.screen().length;
       await person.press(...pressed);
     };
-    await press(['2 requests are waiting for an answer'], enter);
+    await press(['2 requests are waiting for an answer', 'one  ', 'two  '], enter);
     await press(['Profile one', 'Refused?', 'Leave it pending'], down, enter);
     await press(['Profile "one": ', 'scope', 'Not answered here: Refused?', '2 requests are waiting'], enter);
     await press(['Profile two', 'Accepted?', 'Leave it pending'], down, enter);

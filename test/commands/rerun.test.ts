@@ -52,6 +52,8 @@ describe('runs rerun', () => {
     const result = await service.cli(['runs', 'rerun', original, '--json']);
     expect(result.code).toBe(0);
     expect(result.stderr).toBe(`${original}: Not copied, because the run wrote or changed them: changed.txt, result.txt\n`);
+    const quiet = await service.cli(['runs', 'rerun', original, '-o', 'ndjson', '--jq', '.data | length', '--quiet']);
+    expect(quiet).toMatchObject({ code: 0, stdout: '1\n', stderr: '' });
     const [rerun] = rerunsIn(result.stdout) as [Rerun];
     expect(rerun).toMatchObject({ rerun_of: original, agent_id: agent });
     expect(rerun.id).not.toBe(original);
@@ -64,7 +66,7 @@ describe('runs rerun', () => {
     const [withoutFiles] = rerunsIn((await service.cli(['runs', 'rerun', original, '--no-files', '--json'])).stdout) as [Rerun];
     await service.until(withoutFiles.id, 'completed');
     expect(await entriesOf(withoutFiles.id)).toEqual(['changed.txt', 'result.txt']);
-    expect(await runsOf(agent)).toHaveLength(3);
+    expect(await runsOf(agent)).toHaveLength(4);
   });
 
   it('receives many files as one archive, unless most of it would be in vain', async () => {

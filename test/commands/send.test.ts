@@ -6,7 +6,7 @@ import { runCli } from '../support/run-cli.ts';
 import { keys } from '../support/screen.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
-const deploy = '- approve: { id: go, title: "Deploy?" }\n- say: deployed';
+const deploy = '- approve: { id: go, title: "Deploy?", description: "To production." }\n- say: deployed';
 const vendor = '- ask: { id: who, questions: [{ question: "Which vendor?" }] }\n- say: "{{ answers.who }}"';
 const twoQuestions = '- ask: { id: two, title: Details, questions: [{ question: "Who?" }, { question: "When?" }] }';
 
@@ -77,6 +77,7 @@ describe('runs send to a waiting run', () => {
     terminal.type(keys.enter, keys.ctrlC);
     const { code, stderr } = await terminal.end;
     expect([code, stderr.includes('answer to all')]).toEqual([130, steps === twoQuestions]);
+    expect(stderr.includes('To production.')).toBe(steps === deploy);
     const dismissed = service.terminal('runs', 'send', run, 'not on a Friday');
     await dismissed.asks(choice);
     dismissed.type(keys.escape);

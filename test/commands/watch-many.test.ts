@@ -131,6 +131,21 @@ describe.concurrent('runs watch RUN RUN', () => {
     expect(ends.map(({ run_id }) => run_id)).toEqual([second, first]);
   });
 
+  it('says how to continue when Ctrl-C ends it', async () => {
+    const runs = [await service.waiting(pay), await service.waiting(pay)];
+    let interrupt: () => void = () => undefined;
+    const result = await service.cli(['runs', 'watch', ...runs, '--on-request', 'wait'], {
+      onStart: (stop) => {
+        interrupt = stop;
+      },
+      onOutput: (stdout, stderr) => {
+        if (stdout.match(/\? Pay/g)?.length === 2 && stderr === '') interrupt();
+      },
+    });
+    expect(result.code).toBe(130);
+    expect(result.stderr).toContain(`Detached. 2 runs: 2 waiting. Come back with: aops runs watch ${runs.join(' ')}`);
+  });
+
   it('rejects filters next to runs, and --all next to filters', async () => {
     const run = await service.run('- say: fine');
     expect(await service.cli(['runs', 'watch', run, '--all'])).toMatchObject({ code: 2, stdout: '' });

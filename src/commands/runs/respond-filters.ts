@@ -31,9 +31,8 @@ export async function matchingRuns(context: Context, input: Filters, type: Human
     until: age === undefined ? undefined : context.clock.now() - age,
   };
   const requests = await pendingRequests(await context.client(), context.teamId(), filter, (runId, error) =>
-    context.terminal.warn(
-      `The request of run ${sanitizeLine(runId)} cannot be read, so it is not answered: ${sanitizeLine(error.message)}`,
-    ),
+    // The ID is valid, otherwise nothing would have been read.
+    context.terminal.warn(`The request of run ${runId} cannot be read, so it is not answered: ${sanitizeLine(error.message)}`),
   );
   return requests.map(({ run_id: id, run_number }) => ({ id, run_number }));
 }
