@@ -86,11 +86,14 @@ function startTeam(ids: readonly string[] = []) {
   };
   const openEvents = async (id: string, _: unknown, { signal }: { signal: AbortSignal }) => {
     if (id !== 'streamTeamEvents' || !team.hasHints) throw new NoStreamError('none', { final: true });
-    const next = () =>
-      new Promise((resolve, reject) => {
+    const aborted = new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    aborted.catch(() => undefined);
+    const next = () => {
+      const hinted = new Promise((resolve) => {
         hints = () => resolve({ type: 'run.changed', id: '', data: '{}' });
-        signal.addEventListener('abort', () => reject(signal.reason));
       });
+      return Promise.race([hinted, aborted]);
+    };
     return { next, close: () => undefined, retry: undefined };
   };
   return { ...team, team, client: { onWaiting: () => () => undefined, call, openEvents } as unknown as Client };
