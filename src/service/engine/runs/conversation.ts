@@ -73,10 +73,9 @@ export interface PostedMessage {
 
 /**
  * Sends a message to a run. A waiting run takes it as the answer to its request, a completed one starts a new turn with it, and an
- * interrupted one continues after its last completed step; in any other run, a later step can
- * read it, and if none does, another turn starts. Throws 404, 403
- * `plan_limit_reached`, 409 `run_failed`, 409 `agent_deleted`, and 409 `human_request_pending` or `run_not_waiting` if the pending
- * request is not the expected one.
+ * interrupted one continues after its last completed step; in any other run, a later step can read it, and if none does, another turn
+ * starts. Throws 404, 403 `plan_limit_reached`, 409 `run_failed`, 409 `agent_deleted`, and 409 `human_request_pending` or
+ * `run_not_waiting` if the pending request is not the expected one.
  */
 export async function postMessage(
   engine: HasStore & HasClock & HasWorker,
