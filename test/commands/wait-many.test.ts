@@ -38,6 +38,12 @@ it.each([
   expect(endsError(ends)).toMatchObject({ exit: 10, message: `${count} runs failed: ${names}` });
 });
 
+it('names one run or several that wait for a person', () => {
+  const waiting = (label: string): RunEnd => ({ label, status: 'waiting' });
+  expect(endsError([waiting('#1')])).toMatchObject({ exit: 12, message: '1 run is waiting for a person: #1.' });
+  expect(endsError([waiting('#1'), waiting('#2')])).toMatchObject({ message: '2 runs are waiting for a person: #1, #2.' });
+});
+
 it('says which run cannot be watched, and waits for the others', async () => {
   const missing = '00000000-0000-4000-8000-000000000002';
   const run = await service.run('- say: fine');
