@@ -292,7 +292,7 @@ describe('inbox --all-profiles', () => {
     };
     await press(['2 requests are waiting for an answer', 'one  ', 'two  '], enter);
     await press(['Profile one', 'Refused?', 'Leave it pending'], down, enter);
-    await press(['Profile "one": ', 'scope', 'Not answered here: Refused?', '2 requests are waiting'], enter);
+    await press(['Profile "one": ', 'Use a credential with that scope', 'Not answered here: Refused?', '2 requests are waiting'], enter);
     await press(['Profile two', 'Accepted?', 'Leave it pending'], down, enter);
     await press(['Answered with the profile "two".', '1 request is waiting'], enter);
     expect((await ended).code).toBe(0);

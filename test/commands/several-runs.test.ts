@@ -156,5 +156,11 @@ describe.concurrent('runs respond RUN RUN', () => {
     });
     const refusal = await service.cli(['runs', 'respond', run, await service.waiting(pay), '--request', id, '--approve', '--yes']);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    // With --request, a second ID is always that of a run.
+    const other = await service.waiting(pay);
+    const { request: pending } = await service.get(other);
+    const both = await service.cli(['runs', 'respond', other, pending?.id as string, '--request', id, '--approve', '--yes']);
+    expect(both).toMatchObject({ code: 2, stdout: '' });
+    expect((await service.get(other)).request?.id).toBe(pending?.id);
   });
 });
