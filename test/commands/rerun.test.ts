@@ -189,6 +189,14 @@ describe('runs rerun', () => {
     );
   });
 
+  it('shows nothing with --yes and --quiet', async () => {
+    const agent = await service.agent('- fail: "no"');
+    await service.until(await service.start(agent, 'first'), 'failed');
+    const result = await service.cli(['runs', 'rerun', '--agent', agent, '--status', 'failed', '--yes', '--quiet', '-o', 'id']);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(await runsOf(agent)).toHaveLength(2);
+  });
+
   it('asks at a terminal before it starts a run that matches filters, where Enter alone starts nothing', async () => {
     const agent = await service.agent('- fail: "no"');
     await service.until(await service.start(agent, 'first'), 'failed');

@@ -104,6 +104,8 @@ describe.concurrent('runs respond RUN RUN', () => {
     const result = await service.cli(['runs', 'respond', ...runs, '--approve']);
     expect(result).toMatchObject({ code: 2, stdout: '' });
     expect(result.stderr).toContain('Approve all 2 requests?');
+    // What is to be confirmed is shown in any case.
+    expect((await service.cli(['runs', 'respond', ...runs, '--approve', '--quiet'])).stderr).toContain('2 requests:\n');
     const ended = await service.run('- say: done');
     await service.until(ended, 'completed');
     expect((await service.cli(['runs', 'respond', ended, runs[0] as string, '--deny'])).stderr).toContain('Deny this request?');

@@ -146,6 +146,13 @@ describe.concurrent('runs watch RUN RUN', () => {
     expect(result.stderr).toContain(`Detached. 2 runs: 2 waiting. Come back with: aops runs watch ${runs.join(' ')}`);
   });
 
+  it('shows a call with its result, also if other runs say something in between', async () => {
+    const runs = [await service.run('- tool: { name: look.up, arguments: { id: 1 }, result: found }'), await service.run('- say: one')];
+    const { code, stdout } = await service.cli(['runs', 'watch', ...runs]);
+    expect([code, stdout.match(/look\.up/g)?.length]).toEqual([0, 1]);
+    expect(stdout).toMatch(/\| ✓ look\.up .*found/);
+  });
+
   it('rejects filters next to runs, and --all next to filters', async () => {
     const run = await service.run('- say: fine');
     expect(await service.cli(['runs', 'watch', run, '--all'])).toMatchObject({ code: 2, stdout: '' });
