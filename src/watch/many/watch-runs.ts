@@ -16,6 +16,7 @@ import { ForgottenRuns, isLater } from './forgotten-runs.ts';
 import { RequestBudget } from './request-budget.ts';
 import { type Lost, type Reading, type RunFilter, RunLister, readingOf } from './run-lister.ts';
 import { RunSchedule } from './run-schedule.ts';
+import { RunSearch } from './run-search.ts';
 import { RunStreams, type StreamLimits } from './run-streams.ts';
 import { maxSingleReads, type RunUpdate, RunUpdates, readingBudget } from './run-updates.ts';
 import { RunsPace } from './runs-pace.ts';
@@ -42,13 +43,6 @@ type GeneralUpdate = { run?: undefined; body: WaitingBody | { type: 'runs.read' 
 
 /** Runs whose messages are read at the same time, so that the limit is used even if each response takes a while. */
 const maxParallel = 4;
-/**
- * After this number of readings of the newest runs, all matching runs are read, because a run that had ended can continue. Where
- * readings follow from reports of changes, which can be about such a run, that is done after these milliseconds.
- */
-const completeEvery = 10;
-const completeGap = 5_000;
-
 /** How long runs are kept after their end was reported, in milliseconds, if they are to be forgotten. */
 const keptFor = 60_000;
 
@@ -63,6 +57,8 @@ export class RunsWatch {
   readonly #selection: RunSelection;
   readonly #options: ManyRunsOptions;
   readonly #lister: RunLister;
+  /** Undefined for named runs. */
+  readonly #search: RunSearch | undefined;
   readonly #clock: Clock;
   readonly #schedule: RunSchedule;
   readonly #pace: RunsPace;
@@ -72,16 +68,9 @@ export class RunsWatch {
   /** Whether the service reports when runs of the team change. */
   #hasHints = false;
   #polls = 0;
-  /** The newest run of the team that was seen; runs that are created later are new. */
-  #newest: { id: string; createdAt: string } | undefined;
   /** When the list was last requested, in steady time, and how often that was. */
   #listedAt = Number.NEGATIVE_INFINITY;
   #listCount = 0;
-  /** Of the requests of one reading, those that search for matching runs, which most readings do without. */
-  #searchCount = 0;
-  /** When all matching runs were last read, in steady time, and whether a change was reported that they may show. */
-  #completeAt = Number.NEGATIVE_INFINITY;
-  #awaitsComplete = false;
   /** The number of requests of the list when messages were last read between two pages. */
   #messagesAt = 0;
 
@@ -90,7 +79,10 @@ export class RunsWatch {
     this.#selection = selection;
     this.#options = options;
     this.#clock = options.clock;
-    this.#lister = new RunLister(options.teamId, selection.kind === 'filter' ? selection.filter : {});
+    const filter = selection.kind === 'filter' ? selection.filter : {};
+    this.#lister = new RunLister(options.teamId, filter);
+    if (selection.kind === 'filter')
+      this.#search = new RunSearch({ clock: this.#clock, lister: this.#lister, filter, runs: this.runs, forgotten: this.forgotten });
     const stretch = (): number => stretchFactor(client.allowance);
     this.#schedule = new RunSchedule(options.clock, { runs: this.runs, stretch, messages: options.messages });
     this.#pace = new RunsPace(options.clock, this.#schedule, new RequestBudget(options.clock, stretch));
@@ -108,7 +100,7 @@ export class RunsWatch {
 
   /** Whether nothing can happen any more: all runs have ended, and no others are added. */
   get isOver(): boolean {
-    const isComplete = this.#selection.kind === 'named' || (this.#polls > 0 && !this.#selection.addsNew);
+    const isComplete = this.#search === undefined || (this.#polls > 0 && !this.#addsNew);
     return isComplete && [...this.runs.values()].every(({ isReportedOver }) => isReportedOver);
   }
 
@@ -178,6 +170,10 @@ export class RunsWatch {
     }
   }
 
+  get #addsNew(): boolean {
+    return this.#selection.kind === 'filter' && this.#selection.addsNew;
+  }
+
   #active(): WatchedRun[] {
     return [...this.runs.values()].filter(({ isOver }) => !isOver);
   }
@@ -219,7 +215,7 @@ export class RunsWatch {
   }
 
   #rest(): void {
-    const isResting = this.#hasHints && !this.#awaitsComplete;
+    const isResting = this.#hasHints && this.#search?.isIncomplete !== true;
     this.#schedule.rest(isResting && (!this.#options.messages || this.#active().every(({ isStreamed }) => isStreamed)));
   }
 
@@ -255,11 +251,10 @@ export class RunsWatch {
     if (this.#schedule.isStateDue) {
       this.#schedule.beginState();
       const previousCount = this.#listCount;
-      this.#searchCount = 0;
       try {
         yield* this.#changes(call);
       } finally {
-        this.#schedule.endState(this.#listCount - previousCount - this.#searchCount);
+        this.#schedule.endState(this.#listCount - previousCount - (this.#search?.takeCompleteRequests() ?? 0));
       }
       this.#polls += 1;
       this.#streams?.open();
@@ -337,38 +332,10 @@ export class RunsWatch {
     if (runs.length > 0) yield* merged(runs.map((run) => this.#updates.messages(call, run)));
   }
 
-  /** The runs in the list that match the filter; usually only the newest, which include the new ones. */
+  /** The runs in the list that match the filter. */
   async *#discovered(call: Call): AsyncGenerator<RunListItem, void, undefined> {
-    if (this.#selection.kind === 'named' || (this.#polls > 0 && !this.#selection.addsNew)) return;
-    const polledRuns = this.#active().filter(({ isStreamed }) => !isStreamed);
-    if (this.#newest === undefined) this.#newest = await this.#lister.newest(call);
-    else if (polledRuns.length === 0 || this.#selection.filter.status === undefined) {
-      const isDue = this.#hasHints && steadyTime(this.#clock) - this.#completeAt >= completeGap;
-      this.#awaitsComplete = !isDue && this.#polls % completeEvery !== 0;
-      yield* this.#recent(call, this.#newest, this.#awaitsComplete ? polledRuns : this.#unstreamed());
-      if (this.#awaitsComplete) return;
-    }
-    this.#completeAt = steadyTime(this.#clock);
-    const previousCount = this.#listCount;
-    yield* this.#lister.matching(call);
-    if (this.#selection.filter.status === undefined) this.#searchCount = this.#listCount - previousCount;
-  }
-
-  async *#recent(
-    call: Call,
-    newest: { id: string; createdAt: string },
-    sought: readonly Pick<WatchedRun, 'createdAt'>[],
-  ): AsyncGenerator<RunListItem, void, undefined> {
-    for await (const item of this.#lister.recent(call, sought)) {
-      // A run can end before it is seen, so that it never matches as an active one.
-      const isNew = item.id !== newest.id && item.created_at !== null && item.created_at >= newest.createdAt;
-      if (isNew || this.runs.has(item.id) || this.forgotten.has(item.id) || !isFinal(item.status)) yield item;
-    }
-  }
-
-  /** The known runs that no stream reports, with those that have ended: they can have continued, and even have ended again. */
-  #unstreamed(): Pick<WatchedRun, 'createdAt'>[] {
-    return [...this.forgotten.values(), ...[...this.runs.values()].filter(({ isStreamed }) => !isStreamed)];
+    if (this.#search === undefined || (this.#polls > 0 && !this.#addsNew)) return;
+    yield* this.#search.read(call, this.#polls, this.#hasHints);
   }
 }
 
