@@ -25,6 +25,8 @@ export class AuthorizationServer {
   expiresIn: number | undefined = 3_600;
   /** Handles token requests instead of the server if it returns true. */
   refuseTokens: (response: http.ServerResponse) => boolean = () => false;
+  /** What happens elsewhere before tokens are sent. */
+  beforeTokens: () => Promise<void> = async () => undefined;
   readonly #codes = new Map<string, Grant>();
   readonly #refresh = new Map<string, Grant>();
   readonly #http: http.Server;
@@ -91,6 +93,7 @@ export class AuthorizationServer {
       case '/authorize':
         return this.#authorize(searchParams, response);
       case '/token':
+        await this.beforeTokens();
         if (this.refuseTokens(response)) return;
         return this.#token(Object.fromEntries(new URLSearchParams(body)), response);
       default:

@@ -20,7 +20,7 @@ export class Renewals {
   }
 
   /** The tokens that `renew` stores and returns, or those of the renewal in progress. `renew` runs while no other node renews them. */
-  run(connectionId: string, renew: (db: Queries) => Promise<StoredOAuth>): Promise<StoredOAuth> {
-    return this.#inProgress.run(connectionId, () => exclusively(this.#store, `renewal of ${connectionId}`, patience, renew));
+  run(connection: string, renew: (db: Queries) => Promise<StoredOAuth>): Promise<StoredOAuth> {
+    return this.#inProgress.run(connection, () => exclusively(this.#store, `renewal of ${connection}`, patience, renew));
   }
 }

@@ -26,3 +26,6 @@ export async function checkOutboundUrl(agent: Pick<GuardedAgent, 'isAllowed'>, t
   if (await agent.isAllowed(url.hostname)) return url.href;
   throw invalidUrl(purpose.refusalMessage(url.hostname), purpose.code);
 }
+
+/** Whether what may be sent to one of two valid URLs may be sent to the other. */
+export const hasSameOrigin = (one: string, other: string): boolean => new URL(one).origin === new URL(other).origin;

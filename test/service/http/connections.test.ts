@@ -488,6 +488,62 @@ describe('authorization', () => {
     expect(issuer.clients).toHaveLength(1);
   });
 
+  it('is still valid if the headers of the connection are changed while it is renewed', async () => {
+    const clock = new ManualClock();
+    const service = await api({ clock });
+    const { server, issuer } = await startAuthorized(service);
+    await visit(await start(service, { mcp_server_url: server.url }));
+    const id = (await service.ok('listConnections')).integrations[0]?.id as string;
+    issuer.beforeTokens = async () => {
+      issuer.beforeTokens = async () => undefined;
+      await service.ok('updateConnection', { ...inputOf(id), body: { headers: { plaintext: { 'x-team': 'a' } } } });
+    };
+    for (const _ of ['first', 'second']) {
+      clock.advance(3_600_000);
+      expect(await service.ok('listConnectionTools', inputOf(id))).toMatchObject({ success: true });
+    }
+    expect(issuer.forms.map(({ grant_type }) => grant_type)).toEqual(['authorization_code', 'refresh_token', 'refresh_token']);
+  });
+
+  it('is not shown to the previous server if the connection is moved while it is used', async () => {
+    const clock = new ManualClock();
+    const service = await api({ clock });
+    const { server, issuer } = await startAuthorized(service);
+    await visit(await start(service, { mcp_server_url: server.url }));
+    const id = (await service.ok('listConnections')).integrations[0]?.id as string;
+    const [otherServer, otherIssuer] = [await mcpServer(), await AuthorizationServer.start()];
+    afterTest(() => otherIssuer.close());
+    otherIssuer.protect(otherServer);
+    const credentials: (string | undefined)[] = [];
+    const check = server.guard;
+    server.guard = (request, response) => {
+      credentials.push(request.headers.authorization?.replace('Bearer ', ''));
+      return check(request, response);
+    };
+    clock.advance(3_600_000);
+    issuer.beforeTokens = async () => {
+      await service.ok('updateConnection', { ...inputOf(id), body: { server_url: otherServer.url } });
+      await visit(await start(service, { mcp_server_url: otherServer.url, reconnect_instance_id: id }));
+    };
+    const answer = await service.ok('listConnectionTools', inputOf(id));
+    expect([answer.success, answer.error]).toEqual([false, expect.stringContaining('the connection was moved to another server')]);
+    expect(credentials.filter((token) => otherIssuer.tokens.has(token ?? ''))).toEqual([]);
+    expect(await service.ok('listConnectionTools', inputOf(id))).toMatchObject({ success: true });
+    expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ server_url: otherServer.url, broken_at: null });
+  });
+
+  it('does not move a connection back to the server at which it was started', async () => {
+    const service = await api();
+    const { server } = await startAuthorized(service);
+    const id = await connect(service, { server_url: server.url, auth_method: 'oauth' });
+    const url = await start(service, { mcp_server_url: server.url, reconnect_instance_id: id });
+    const otherServer = await mcpServer();
+    const headers = { secret: { 'x-key': 'for the other server' } };
+    await service.ok('updateConnection', { ...inputOf(id), body: { server_url: otherServer.url, headers } });
+    expect(await visit(url)).toMatchObject({ status: 400, text: expect.stringContaining('moved to another server in the meantime') });
+    expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ server_url: otherServer.url, has_oauth_tokens: false });
+  });
+
   it('is missing from a connection that was created without it', async () => {
     const service = await api();
     const { server } = await startAuthorized(service);

@@ -9,6 +9,7 @@ import { firstProblem } from '../../connections/problems.ts';
 import { openOAuth, type StoredOAuth, sealedOAuth } from '../../connections/secrets.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
+import { hasSameOrigin } from '../../outbound/check-url.ts';
 import { OutboundError } from '../../outbound/guarded-fetch.ts';
 import { UnreadableSecretError } from '../../secret-box.ts';
 import { secretHash } from '../../secret-hash.ts';
@@ -61,7 +62,7 @@ export async function startAuthorization(
   const url = await checkServerUrl(engine, fields.mcp_server_url, 'mcp_server_url');
   const reconnectId = fields.reconnect_instance_id;
   const connection = reconnectId === undefined ? undefined : await requireConnection(engine.store, teamId, reconnectId);
-  if (connection !== undefined && new URL(connection.server_url).origin !== new URL(url).origin)
+  if (connection !== undefined && !hasSameOrigin(connection.server_url, url))
     throw invalid('mcp_server_url', `must be on the same host as the connection ${connection.name}`);
   const discovery = await discoverOAuth(engine, url);
   if (discovery === undefined)
@@ -242,6 +243,9 @@ async function keep(
     if (flow.connection_id === null)
       return insertNewConnection(trx, engine, { id, teamId: flow.team_id, name: flow.name, type: flow.type, ...authorizedFields });
     const row = await findConnection(trx, flow.team_id, id);
+    // Its secret headers may be for another server now.
+    if (row !== undefined && !hasSameOrigin(row.server_url, flow.server_url))
+      throw new AuthorizationFailure('The connection was moved to another server in the meantime. Start again.', flow.return_url);
     const updated_at = isoTime(engine.clock.now());
     const healthy = { broken_at: null, broken_reason: null };
     const changedRow =

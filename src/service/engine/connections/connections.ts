@@ -4,7 +4,7 @@ import { changedHeaders, type HeaderInput, type StoredHeaders } from '../../conn
 import { readableHeaders, sealedHeaders } from '../../connections/secrets.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
-import { checkOutboundUrl } from '../../outbound/check-url.ts';
+import { checkOutboundUrl, hasSameOrigin } from '../../outbound/check-url.ts';
 import { wordFor } from '../../outbound/host-rules.ts';
 import { lockTeam } from '../../store/access/teams.ts';
 import { findConnection, insertConnection, listConnectionRows, updateConnectionRow } from '../../store/connections/connections.ts';
@@ -102,7 +102,7 @@ export async function updateConnection(
   const server_url = fields.server_url === undefined ? undefined : await checkServerUrl(engine, fields.server_url);
   return changeConnection(engine, async (trx) => {
     const row = await requireConnection(trx, teamId, id);
-    const moves = server_url !== undefined && new URL(server_url).origin !== new URL(row.server_url).origin;
+    const moves = server_url !== undefined && !hasSameOrigin(server_url, row.server_url);
     const before = readableHeaders(engine.connections.box, row);
     if (moves && keepsSecrets(before, fields.headers)) {
       const message = 'is on another host; enter the secret headers again, because they were stored for the previous one';

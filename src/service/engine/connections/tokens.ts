@@ -3,8 +3,9 @@ import type { OAuthTokens } from '@modelcontextprotocol/client';
 import type { TokenSource } from '../../connections/mcp-session.ts';
 import { AuthorizationNeededError, ServerProblem } from '../../connections/problems.ts';
 import { openOAuth, type StoredOAuth, sealedOAuth } from '../../connections/secrets.ts';
+import { hasSameOrigin } from '../../outbound/check-url.ts';
 import { OutboundError } from '../../outbound/guarded-fetch.ts';
-import { updateConnectionRow } from '../../store/connections/connections.ts';
+import { replaceTokens } from '../../store/connections/connections.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { ConnectionRow } from '../../store/database/schema.ts';
 import type { HasClock, HasConnections, HasStore } from '../engine.ts';
@@ -13,53 +14,66 @@ import { withOAuthLibrary } from './oauth-library.ts';
 /** How many milliseconds before its end a token is renewed, because a request takes some time. */
 const margin = 30_000;
 
+/** A connection as it was when its use began. */
+type UsedConnection = Pick<ConnectionRow, 'id' | 'server_url'>;
+
 /** The tokens of a connection. Rejects with AuthorizationNeededError if a person has to authorize it again. */
-export function tokenSource(engine: HasStore & HasClock & HasConnections, { id, revision }: ConnectionRow): TokenSource {
+export function tokenSource(engine: HasStore & HasClock & HasConnections, connection: UsedConnection): TokenSource {
   let usedToken: string | undefined;
   return {
     async token() {
-      const oauth = await current(engine, engine.store, id);
+      const { oauth } = await current(engine, engine.store, connection);
       const isOver = oauth.expiresAt !== undefined && oauth.expiresAt - margin <= engine.clock.now();
-      const valid = isOver && oauth.refreshToken !== undefined ? await renewTokens(engine, { id, revision }, oauth.accessToken) : oauth;
+      const valid = isOver && oauth.refreshToken !== undefined ? await renewTokens(engine, connection, oauth.accessToken) : oauth;
       usedToken = valid.accessToken;
       return usedToken;
     },
     async onUnauthorized() {
-      await renewTokens(engine, { id, revision }, usedToken);
+      await renewTokens(engine, connection, usedToken);
     },
   };
 }
 
-async function current(engine: HasConnections, db: Queries, id: string): Promise<StoredOAuth> {
-  const row = await db.selectFrom('connections').select(['id', 'oauth']).where('id', '=', id).executeTakeFirst();
+/** The authorization, also as it is stored. It is not for the server to which the connection was moved in the meantime. */
+async function current(
+  engine: HasConnections,
+  db: Queries,
+  { id, server_url }: UsedConnection,
+): Promise<{ oauth: StoredOAuth; sealed: string }> {
+  const row = await db.selectFrom('connections').select(['id', 'oauth', 'server_url']).where('id', '=', id).executeTakeFirst();
+  if (row !== undefined && !hasSameOrigin(row.server_url, server_url))
+    throw new AuthorizationNeededError('the connection was moved to another server');
   const oauth = row === undefined ? undefined : openOAuth(engine.connections.box, row);
-  if (oauth === undefined) throw new AuthorizationNeededError('it has not been authorized yet');
-  return oauth;
+  if (!row?.oauth || oauth === undefined) throw new AuthorizationNeededError('it has not been authorized yet');
+  return { oauth, sealed: row.oauth };
 }
 
 /** Tokens other than the one that was refused. Callers at the same time share one renewal. */
 function renewTokens(
   engine: HasClock & HasConnections,
-  connection: { id: string; revision: number },
+  connection: UsedConnection,
   refusedToken: string | undefined,
 ): Promise<StoredOAuth> {
-  return engine.connections.renewals.run(connection.id, (db) => renew(engine, db, connection, refusedToken));
+  // By server, too: tokens of the previous one are not for whoever uses the connection after it was moved.
+  const { origin } = new URL(connection.server_url);
+  return engine.connections.renewals.run(`${connection.id} at ${origin}`, (db) => renew(engine, db, connection, refusedToken));
 }
 
 async function renew(
   engine: HasClock & HasConnections,
   db: Queries,
-  { id, revision }: { id: string; revision: number },
+  connection: UsedConnection,
   refusedToken: string | undefined,
 ): Promise<StoredOAuth> {
-  const oauth = await current(engine, db, id);
+  const { oauth, sealed } = await current(engine, db, connection);
   // Another caller, or another node, has already renewed it.
   if (oauth.accessToken !== refusedToken) return oauth;
   if (oauth.refreshToken === undefined) throw new AuthorizationNeededError(endedMessage);
   const tokens = await refresh(engine, oauth, oauth.refreshToken);
   const refreshedOAuth = withTokens(oauth, tokens, engine.clock.now());
-  // Not recorded as a change, because it is the same authorization.
-  await updateConnectionRow(db, id, { oauth: sealedOAuth(engine.connections.box, id, refreshedOAuth) }, revision);
+  // Not recorded as a change, because it is the same authorization. Other changes in the meantime do not matter: the previous refresh
+  // token might not be valid any more.
+  await replaceTokens(db, connection.id, { before: sealed, after: sealedOAuth(engine.connections.box, connection.id, refreshedOAuth) });
   return refreshedOAuth;
 }
 

@@ -77,6 +77,16 @@ export async function updateConnectionRow(
     .executeTakeFirst();
 }
 
+/** Replaces the sealed tokens of a connection, unless they have been replaced or removed by somebody else. */
+export async function replaceTokens(db: Queries, id: string, sealedTokens: { before: string; after: string }): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({ oauth: sealedTokens.after })
+    .where('id', '=', id)
+    .where('oauth', '=', sealedTokens.before)
+    .execute();
+}
+
 /** Records that a run uses a connection. */
 export async function noteRunConnection(
   db: Queries,
