@@ -251,7 +251,7 @@ export class Bridge {
     const message = jsonValue(initializeLine.toString('utf8')) as Request;
     // It has an ID of its own, because its answer is not passed on.
     const renewalLine = Buffer.from(JSON.stringify({ ...message, id: newIdempotencyKey() }));
-    this.#session = undefined;
+    // Until it has an answer, the forgotten session stays: what is sent with it is rejected, and waits for the new one.
     const response = await this.#client.send(postRequest(renewalLine, {}, false));
     this.#startSession(response);
     const notification = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');

@@ -229,6 +229,37 @@ describe('sessions', () => {
     expect(server.requests).toHaveLength(6);
   });
 
+  it('are restarted for the next request if that failed, and a request during the restart waits for it', async () => {
+    const server = await scriptedServer(greeting, acceptance);
+    const starts: string[] = [];
+    const { send, repliesTo } = newBridge(server);
+    for (const message of handshake) await repliesTo(message);
+    server.always(
+      reply((request) => {
+        const { method } = messageOf(request);
+        if (method === 'initialize') {
+          starts.push(method);
+          if (starts.length === 1) return failureAnswer(403, -32_000);
+          // Another request is sent while the session starts.
+          send(call('during'));
+          return result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's2' });
+        }
+        // What a service without such a session answers to a request without any.
+        if (request.headers['mcp-session-id'] === undefined) return failureAnswer(400, -32_000);
+        if (request.headers['mcp-session-id'] !== 's2') return failureAnswer(404, -32_001);
+        return method.startsWith('notifications/') ? acceptance : result({ ok: true });
+      }),
+    );
+    const failedAnswer = (await repliesTo(call('first'))).find(({ id }) => id === 'first');
+    expect(failedAnswer?.error).toBeDefined();
+    const answers = await repliesTo(call('second'));
+    expect(answers.filter(({ id }) => id !== 0 && id !== 'first')).toMatchObject([
+      { id: expect.any(String), result: { ok: true } },
+      { id: expect.any(String), result: { ok: true } },
+    ]);
+    expect(starts).toHaveLength(2);
+  });
+
   it('that are forgotten during many requests are restarted once', async () => {
     const server = await scriptedServer(greeting, acceptance);
     let current = 's1';

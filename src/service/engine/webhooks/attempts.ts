@@ -103,20 +103,23 @@ async function recordFailure(
   now: number,
 ): Promise<Recorded> {
   const { timing } = engine.webhooks;
+  const row = delivery.subscription_id === null ? undefined : await findWebhook(trx, delivery.team_id, delivery.subscription_id);
+  await changeDelivery(trx, delivery.id, deliveryStatuses, attempt.log);
+  // What the previous URL answered says nothing about the one that the subscription has now.
+  if (row !== undefined && row.url !== attempt.url) {
+    await changeDelivery(trx, delivery.id, ['pending'], { next_attempt_at: now });
+    return nothingNew;
+  }
   const isGone = attempt.status === 410;
   const request = { retryAfter: attempt.retryAfter, isBusy: busyStatuses.includes(attempt.status ?? 0) };
   const tries = delivery.tries + 1;
   const wait = isGone ? undefined : nextWait(tries, request, timing);
   const endedFields = { status: 'failed' as const, next_attempt_at: null, completed_at: isoTime(now) };
-  await changeDelivery(trx, delivery.id, deliveryStatuses, attempt.log);
   await changeDelivery(trx, delivery.id, ['pending'], { tries, ...(wait === undefined ? endedFields : { next_attempt_at: now + wait }) });
   const hold = isGone ? undefined : holdTime(request, timing);
   if (hold !== undefined) await holdDeliveries(trx, delivery.endpoint, now + hold);
-  if (delivery.subscription_id === null) {
-    if (isGone) await cancelDeliveries(trx, delivery.endpoint, 'the receiver answered 410 (gone)', isoTime(now));
-    return nothingNew;
-  }
-  const row = await findWebhook(trx, delivery.team_id, delivery.subscription_id);
+  if (delivery.subscription_id === null && isGone)
+    await cancelDeliveries(trx, delivery.endpoint, 'the receiver answered 410 (gone)', isoTime(now));
   return row === undefined
     ? nothingNew
     : countFailure(engine, trx, row, { isGone, heldUntil: hold === undefined ? null : now + hold, now });

@@ -10,7 +10,9 @@ import { lockTeam } from '../../store/access/teams.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { WebhookRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
-import { cancelDeliveries } from '../../store/webhooks/deliveries.ts';
+import { nudgeJob } from '../../store/jobs/jobs.ts';
+import { jobKinds } from '../../store/jobs/kinds.ts';
+import { cancelDeliveries, makeDeliveriesDue } from '../../store/webhooks/deliveries.ts';
 import { findWebhook, insertWebhook, listWebhookRows, updateWebhookRow } from '../../store/webhooks/webhooks.ts';
 import { webhookView } from '../../views/webhooks.ts';
 import type { HasClock, HasStore, HasWebhooks, HasWorker } from '../engine.ts';
@@ -81,7 +83,10 @@ const expiryIn = ({ clock }: HasClock, seconds: number | null | undefined): numb
 
 const byRequest = 'by request';
 
-/** Changes a subscription. Disabling cancels its pending deliveries; enabling clears its failures. Throws 404, and 400 as above. */
+/**
+ * Changes a subscription. Disabling cancels its pending deliveries; enabling clears its failures, and so does another URL, to which
+ * the pending deliveries are sent at once. Throws 404, and 400 as above.
+ */
 export async function updateWebhook(
   engine: HasStore & HasClock & HasWebhooks & HasWorker,
   teamId: string,
@@ -92,7 +97,11 @@ export async function updateWebhook(
   const now = isoTime(engine.clock.now());
   const expiresAt = expiryIn(engine, fields.expiresIn);
   const changed = await engine.store.transaction().execute(async (trx) => {
+    // The endpoint before its subscription and its deliveries, as attempts do.
+    if (url !== undefined) await nudgeJob(trx, { kind: jobKinds.deliver, subjectId: id, dueAt: engine.clock.now() });
     const row = await requireWebhook(trx, teamId, id);
+    const moves = url !== undefined && url !== row.url;
+    if (moves) await makeDeliveriesDue(trx, id, engine.clock.now());
     if (expiresAt != null) await planExpiry(trx, id, expiresAt);
     const enables = fields.enabled === true && row.enabled === 0;
     const disables = fields.enabled === false && row.enabled === 1;
@@ -104,13 +113,13 @@ export async function updateWebhook(
       ...(fields.format === undefined ? {} : { format: fields.format }),
       ...(enables ? { enabled: 1, disabled_reason: null, disabled_at: null } : {}),
       ...(disables ? { enabled: 0, disabled_reason: byRequest, disabled_at: now } : {}),
-      ...(enables || (url !== undefined && url !== row.url) ? { failures: 0, failing_since: null, held_until: null } : {}),
+      ...(enables || moves ? { failures: 0, failing_since: null, held_until: null } : {}),
       ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
       updated_at: now,
     });
     return changedRow ?? row;
   });
-  if (expiresAt != null) engine.worker.wake();
+  if (expiresAt != null || url !== undefined) engine.worker.wake();
   return changed;
 }
 

@@ -110,6 +110,17 @@ export async function holdDeliveries(db: Queries, endpoint: string, until: numbe
     .execute();
 }
 
+/** Makes the pending deliveries of an endpoint due (milliseconds), whatever they were waiting for. */
+export async function makeDeliveriesDue(db: Queries, endpoint: string, now: number): Promise<void> {
+  await db
+    .updateTable('deliveries')
+    .set({ next_attempt_at: now })
+    .where('endpoint', '=', endpoint)
+    .where('status', '=', 'pending')
+    .where('next_attempt_at', '>', now)
+    .execute();
+}
+
 export async function insertAttempt(db: Queries, attempt: Insertable<DeliveryAttemptsTable>): Promise<void> {
   await db.insertInto('delivery_attempts').values(attempt).execute();
 }

@@ -138,6 +138,18 @@ describe('a subscription', () => {
     expect(await state(service)).toMatchObject({ status: 'active', failing_since: null, description: 'the same' });
   });
 
+  it('sends what is pending to another URL at once, even if the previous receiver asked for time', async () => {
+    const { hook, clock, service, params } = await subscribe();
+    hook.answer = (response) => response.writeHead(429, { 'retry-after': '3600' }).end();
+    await causeEvent(service);
+    await delivery(service, wasAttempted);
+    hook.answer = (response) => response.writeHead(204).end();
+    const startedAt = clock.now();
+    await service.ok('updateTeamWebhook', { params, body: { url: `${hook.url}/new` } });
+    const deliveredRow = await delivery(service, ({ status }) => status === 'delivered');
+    expect([deliveredRow.attempt_count, clock.now()]).toEqual([2, startedAt]);
+  });
+
   it('has been failing since its first failure', async () => {
     const { hook, clock, service } = await subscribe();
     hook.answer = (response) => response.writeHead(500).end();

@@ -27,7 +27,7 @@ async function workshop({ ofRun = false, repeats = false } = {}) {
   await sql`insert into teams (id, name, created_at) values ('t', 'Team', '')`.execute(store);
   for (const id of ['s', 'other'])
     await sql`insert into webhook_subscriptions (id, team_id, url, events, enabled, failures, created_at, updated_at)
-      values (${id}, 't', 'http://127.0.0.1:9/', '["*"]', 1, 0, '', '')`.execute(store);
+      values (${id}, 't', 'http://127.0.0.1:9/new', '["*"]', 1, 0, '', '')`.execute(store);
   const subscription = ofRun ? null : 's';
   for (const id of ['d1', 'd2', 'd3']) {
     await sql`insert into events (id, team_id, kind, payload, created_at) values (${id}, 't', 'run.completed', '{}', '')`.execute(store);
@@ -160,6 +160,18 @@ describe('an attempt', () => {
     await sql`update webhook_subscriptions set deleted_at = '2026-07-01' where id = 's'`.execute(store);
     await attempt({ status: 410 });
     expect([await subscription(), wakes]).toMatchObject([{ failures: 1 }, []]);
+  });
+
+  it('that began before the URL of its subscription was changed is repeated at once, and changes nothing else', async () => {
+    for (const answer of [{ status: 410 }, { status: 429 }, { status: 500, retryAfter: day }]) {
+      const { store, attempt, attempts, subscription, delivery, waits, clock } = await workshop();
+      await sql`update webhook_subscriptions set url = 'http://127.0.0.1:9/newest' where id = 's'`.execute(store);
+      const before = await subscription();
+      clock.advance(1_000);
+      await attempt(answer);
+      expect([await subscription(), await waits(), (await attempts()).length]).toEqual([before, [-1_000, -1_000], 1]);
+      expect(await delivery()).toMatchObject({ status: 'pending', tries: 0, attempt_count: 1, next_attempt_at: clock.now() });
+    }
   });
 
   it('at the URL of a run concerns no subscription, and cancels what else is sent there if it is gone', async () => {
