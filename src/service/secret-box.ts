@@ -4,9 +4,9 @@
  */
 import { Buffer } from 'node:buffer';
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
+import { createFile } from '../base/create-file.ts';
 import { AopsError, exitCodes } from '../base/errors.ts';
-import { hasCode } from './sandbox/paths.ts';
 
 const keyBytes = 32;
 const nonceBytes = 12;
@@ -32,13 +32,7 @@ export class SecretBox {
   /** Opens a box with the key in a file, which is created if it does not exist. @throws AopsError `secret_key_invalid` */
   static async open(file: string): Promise<SecretBox> {
     const newKey = randomBytes(keyBytes).toString('base64url');
-    const isNew = await writeFile(file, `${newKey}\n`, { mode: 0o600, flag: 'wx' }).then(
-      () => true,
-      (error: unknown) => {
-        if (hasCode(error, 'EEXIST')) return false;
-        throw error;
-      },
-    );
+    const isNew = await createFile(file, `${newKey}\n`, 0o600);
     if (!isNew) await chmod(file, 0o600);
     const box = SecretBox.of(isNew ? newKey : await readFile(file, 'utf8'));
     if (box !== undefined) return box;

@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { SecretBox, UnreadableSecretError } from '../../src/service/secret-box.ts';
 import { isSameHash, newSecret, secretHash } from '../../src/service/secret-hash.ts';
 import { type Grant, UrlSigner } from '../../src/service/signed-urls.ts';
+import { itNeeding } from '../support/requirements.ts';
+import { needsSmallDisk, smallDisk } from '../support/small-disk.ts';
 import { temporaryDirectory } from '../support/temporary.ts';
 
 const keyFile = async () => join(await temporaryDirectory(), 'secrets.key');
@@ -47,6 +49,16 @@ describe('a box for secrets', () => {
     await chmod(file, 0o644);
     await SecretBox.open(file);
     expect([(await stat(file)).mode & 0o777, await readFile(file, 'utf8')]).toEqual([0o600, key]);
+  });
+
+  itNeeding(needsSmallDisk, 'is opened as soon as there is space for its key', async () => {
+    const disk = await smallDisk(1024 * 1024);
+    const file = join(disk.folder, 'key');
+    await disk.fill();
+    await expect(SecretBox.open(file)).rejects.toMatchObject({ code: 'ENOSPC' });
+    await disk.free();
+    const box = await SecretBox.open(file);
+    expect((await SecretBox.open(file)).open(box.seal('secret', 'owner'), 'owner')).toBe('secret');
   });
 
   it('is not opened with an invalid key, or where no key can be written', async () => {

@@ -4,6 +4,7 @@ import { linkSync, realpathSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import path from 'node:path';
 import { orAborted } from '../../base/abort.ts';
 import { UsageError } from '../../base/errors.ts';
+import { canNotLink } from '../../base/hard-links.ts';
 import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { type DiskFile, type OpenFile, openDiskFile } from './disk-file.ts';
 
@@ -107,15 +108,12 @@ function moveNew(file: string, target: string): void {
   try {
     linkSync(file, target);
   } catch (error) {
-    if (!canNotLink.has((error as NodeJS.ErrnoException).code)) throw error;
+    if (!canNotLink(error as NodeJS.ErrnoException)) throw error;
     renameSync(file, target);
     return;
   }
   unlinkSync(file);
 }
-
-/** Errors of file systems that do not support hard links. */
-const canNotLink = new Set<string | undefined>(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL']);
 
 function realPath(folder: string): string | undefined {
   try {

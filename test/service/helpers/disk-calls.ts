@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { vi } from 'vitest';
 import { afterTest } from '../../support/temporary.ts';
 
-type Call = 'lstat' | 'mkdir' | 'open' | 'readdir' | 'readlink' | 'realpath' | 'rename' | 'rm';
+type Call = 'link' | 'lstat' | 'mkdir' | 'open' | 'readdir' | 'readlink' | 'realpath' | 'rename' | 'rm';
 
 /**
  * Does something right before or after the first call of a function of node:fs/promises with this path; its results stay unchanged.

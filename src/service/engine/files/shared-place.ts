@@ -1,9 +1,9 @@
 /** What identifies the place where the nodes of a database store files, to notice a node that stores them elsewhere. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { createFile } from '../../../base/create-file.ts';
 import { describeFileStore, type FileStoreSetting } from '../../files/setting.ts';
-import { hasCode } from '../../sandbox/paths.ts';
 import type { FilePlace } from '../../store/nodes/file-place.ts';
 
 /** The file in a shared folder that identifies it: machines may have mounted it at different paths. */
@@ -24,8 +24,6 @@ async function identityOf(setting: FileStoreSetting): Promise<string> {
 async function markOf(folder: string): Promise<string> {
   const file = path.join(folder, markName);
   await mkdir(folder, { recursive: true });
-  await writeFile(file, `${randomUUID()}\n`, { flag: 'wx' }).catch((error: unknown) => {
-    if (!hasCode(error, 'EEXIST')) throw error;
-  });
+  await createFile(file, `${randomUUID()}\n`, 0o666);
   return (await readFile(file, 'utf8')).trim();
 }
