@@ -15,7 +15,7 @@ export interface PendingRequest extends HumanRequest {
   agent_id: string | null;
   agent_name: string;
   /** The profile with which it was read, in a list of several profiles. */
-  profile?: string | null;
+  profile?: string | null | undefined;
 }
 
 /** Which requests to return; a request must match everything that is specified. */

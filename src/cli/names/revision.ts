@@ -35,8 +35,8 @@ function parseReference(text: string, agent: string | undefined): RevisionRefere
   if (isUuid(text)) return { id: text.toLowerCase() };
   const separator = text.lastIndexOf('@');
   const version = text.slice(separator + 1);
-  const owner = separator > 0 ? text.slice(0, separator) : agent;
-  if (word.test(version) && owner !== undefined && separator !== 0) return { agent: owner, version };
+  const owner = separator < 0 ? agent : text.slice(0, separator);
+  if (word.test(version) && owner) return { agent: owner, version };
   throw new UsageError(`"${text}" does not say which agent the revision belongs to.`, `Write AGENT@${version}, or add --agent AGENT.`);
 }
 

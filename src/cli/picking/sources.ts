@@ -41,9 +41,9 @@ export const remoteSources = {
   revisions: async (client: Client, teamId: string): Promise<Word[]> => {
     const { agents } = await client.call('listAgents', { params: { teamId }, query: { limit } });
     return agents.flatMap(({ name, latest_build: latest }) => {
-      const newest = latest?.revision_number ?? 0;
+      const newest = latest?.revision_number;
+      if (!newest) return [];
       const numbers = Array.from({ length: Math.min(newest, numbersOffered) }, (_, index) => newest - index);
-      if (latest === null || latest === undefined) return [];
       return [
         [`${name}@live`, 'used by new runs'],
         [`${name}@latest`, `revision ${newest}`],

@@ -47,11 +47,7 @@ export class AllProfiles {
   }
 
   /** The profile with which a request was read, for answering it. */
-  readonly accessOf = ({ profile }: PendingRequest): Access => {
-    const access = this.#accesses.get(profile ?? '');
-    if (access === undefined) throw new Error('the request has no profile');
-    return access;
-  };
+  readonly accessOf = ({ profile }: PendingRequest): Access => this.#accesses.get(profile as string) as Access;
 
   /** The error for profiles that could not be read, with the exit code of the first one; undefined if all were read. */
   get error(): AopsError | undefined {

@@ -65,8 +65,6 @@ export class InboxSession {
       line?.stop();
       if (error === signal.reason || error instanceof PromptCancelled) this.#summarise(feed);
       throw error;
-    } finally {
-      line?.stop();
     }
   }
 
@@ -144,4 +142,4 @@ export class InboxSession {
 }
 
 /** Services choose IDs, so requests of two profiles could have the same. */
-const keyOf = ({ profile, id }: PendingRequest): string => `${profile ?? ''} ${id}`;
+const keyOf = ({ profile, id }: PendingRequest): string => `${profile} ${id}`;

@@ -2,7 +2,7 @@ import { UsageError } from '../../base/errors.ts';
 import { openTeamPage, pageView, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { type OnUnreadable, type PendingRequest, pendingRequests } from '../../cli/following/pending-requests.ts';
 import { resumeFlag } from '../../cli/following/resume-source.ts';
-import { forPeople, reshapesOutput } from '../../cli/kit/audience.ts';
+import { forPeople, isConversation, reshapesOutput } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag } from '../../cli/kit/flags.ts';
@@ -74,13 +74,13 @@ export default defineCommand({
   }),
   output: listOutput<PendingRequest>({
     columns,
-    forms: { profiles: [column('PROFILE', (request) => request.profile ?? ''), ...columns] },
+    forms: { profiles: [column('PROFILE', (request) => request.profile as string), ...columns] },
     empty,
   }),
   async run(context, input) {
     refuseCombinations(context, input);
     if (input.web) return openTeamPage(context, pageView('/inbox', await pageFilters(context, input)));
-    const { format, terminal } = context;
+    const { format } = context;
     const plain = forPeople(context);
     if (input.watch && !plain && (format !== 'ndjson' || reshapesOutput(context)))
       throw new UsageError(
@@ -95,7 +95,7 @@ export default defineCommand({
     const client = await context.client();
     const filter = await filterOf(context, input);
     const load: Load = () => pendingRequests(client, context.teamId(), filter(context.clock.now()), onUnreadable);
-    if (!plain || !terminal.interactive || !terminal.out.isTTY) return profileList(context, await load());
+    if (!isConversation(context)) return profileList(context, await load());
     await new InboxSession(context, () => ({ context, client })).pick(load, empty);
     return undefined;
   },
@@ -113,7 +113,7 @@ async function inboxOfAllProfiles(
   input: FilterInput,
   onUnreadable: OnUnreadable,
 ): Promise<RowList<PendingRequest> | undefined> {
-  const { terminal, clock } = context;
+  const { clock } = context;
   const profiles = new AllProfiles(context);
   const read = async ({ context, client }: Access): Promise<PendingRequest[]> => {
     const filter = await filterOf(context, input);
@@ -121,7 +121,7 @@ async function inboxOfAllProfiles(
   };
   const load: Load = () => profiles.load(read);
   try {
-    if (forPeople(context) && terminal.interactive && terminal.out.isTTY) {
+    if (isConversation(context)) {
       await new InboxSession(context, profiles.accessOf).pick(load, empty);
       return undefined;
     }

@@ -1,7 +1,7 @@
 /** `aops inbox --watch`: the requests of one profile, or of all, as they arrive. */
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { type OnUnreadable, type PendingRequest, pendingRequests, type RequestFilter } from '../../cli/following/pending-requests.ts';
-import { forPeople } from '../../cli/kit/audience.ts';
+import { isConversation } from '../../cli/kit/audience.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { Notifier, type NotifyInput } from '../../cli/notifying/notifier.ts';
 import type { Client } from '../../client/client.ts';
@@ -26,7 +26,7 @@ export async function watchRequests(context: Context, input: WatchInput, onUnrea
   const watching: Watching = { input, onUnreadable, signal: AbortSignal.any([signal, endController.signal]) };
   const profiles = input.allProfiles ? new AllProfiles(context) : undefined;
   // What a program resumes is printed, also on a terminal.
-  const isInteractive = forPeople(context) && terminal.interactive && terminal.out.isTTY && input.resume === undefined;
+  const isInteractive = isConversation(context) && input.resume === undefined;
   const { starts, accessOf, reading } =
     profiles === undefined ? await ownInbox(context, watching, isInteractive) : allInboxes(profiles, watching);
   const notifier = new Notifier(context, input);
@@ -110,7 +110,7 @@ function sourceOf(
   const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
   const read = async () => {
     const requests = await pendingRequests(polling, teamId, filter(clock.now()), onUnreadable);
-    return profile === undefined ? requests : requests.map((request) => ({ ...request, profile }));
+    return requests.map((request) => ({ ...request, profile }));
   };
   const load = retryThroughOutages(read, {
     clock,

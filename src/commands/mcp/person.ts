@@ -2,7 +2,7 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { isObject } from '../../base/values.ts';
 import { askHere } from '../../cli/following/ask-here.ts';
-import { forPeople } from '../../cli/kit/audience.ts';
+import { isConversation } from '../../cli/kit/audience.ts';
 import { isUuid } from '../../cli/kit/checks.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { answerTool } from '../../client/mcp/tool-policy.ts';
@@ -12,9 +12,9 @@ import { answerTool } from '../../client/mcp/tool-policy.ts';
  * @throws AopsError `person_required` without a terminal, UsageError for an answer among the arguments
  */
 export async function answerAsPerson(context: Context, args: Record<string, unknown>): Promise<undefined> {
-  const { terminal, flags } = context;
+  const { flags } = context;
   const { run_id: run, request_id: request, ...answer } = args;
-  if (!terminal.interactive || !terminal.out.isTTY || !forPeople(context) || flags.dryRun || flags.yes) throw personRequired();
+  if (!isConversation(context) || flags.dryRun || flags.yes) throw personRequired();
   const [extra] = Object.keys(answer);
   if (extra !== undefined)
     throw new UsageError(`${answerTool} accepts no answer, so leave out ${extra}.`, 'You are prompted for the answer.');

@@ -4,6 +4,7 @@
  * request that it can answer; services that support this field reject it otherwise.
  */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { omitUndefined } from '../../base/omit-undefined.ts';
 import { contractNames } from '../../cli/connect/service-contract.ts';
 import { respondCommands } from '../../cli/following/requests.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -58,7 +59,7 @@ export async function postGuarded(
 ): Promise<Response<'postRunMessage'>> {
   const client = await context.client();
   const run_id = run.id;
-  const body = { message, ...(expectedRequest === undefined ? {} : { expected_human_request_id: expectedRequest }) };
+  const body = { message, ...omitUndefined({ expected_human_request_id: expectedRequest }) };
   try {
     return await client.call('postRunMessage', { params: { run_id }, body });
   } catch (error) {

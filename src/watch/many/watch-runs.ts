@@ -27,6 +27,9 @@ export type RunSelection =
   /** @param addsNew whether runs that match later are watched too, so that watching never ends by itself */
   | { kind: 'filter'; filter: RunFilter; addsNew: boolean };
 
+/** Whether runs are watched that are started later, so that watching never ends by itself. */
+export const addsNewRuns = (selection: RunSelection): boolean => selection.kind === 'filter' && selection.addsNew;
+
 export interface ManyRunsOptions extends Omit<WatchOptions, 'pace'> {
   teamId: string;
   /** Whether the messages of the runs are wanted. */
@@ -171,7 +174,7 @@ export class RunsWatch {
   }
 
   get #addsNew(): boolean {
-    return this.#selection.kind === 'filter' && this.#selection.addsNew;
+    return addsNewRuns(this.#selection);
   }
 
   #active(): WatchedRun[] {

@@ -12,7 +12,7 @@ import { type WidthOf, widthFor } from '../../../terminal/width.ts';
 import { EventSequence } from '../../../watch/envelope.ts';
 import type { RunEvent } from '../../../watch/events.ts';
 import type { RunUpdate } from '../../../watch/many/run-updates.ts';
-import { type RunSelection, RunsWatch } from '../../../watch/many/watch-runs.ts';
+import { addsNewRuns, type RunSelection, RunsWatch } from '../../../watch/many/watch-runs.ts';
 import type { WatchedRun } from '../../../watch/many/watched-run.ts';
 import { watchRun } from '../../../watch/watch-run.ts';
 import { wrappedTranscript } from '../follow.ts';
@@ -94,7 +94,7 @@ class Board {
     this.#sequence = new EventSequence(context.clock);
     this.#selection = selection;
     const { clock, signal } = context;
-    this.#state = emptyBoard(selection.kind === 'filter' && selection.addsNew);
+    this.#state = emptyBoard(addsNewRuns(selection));
     this.#labels = new RunLabels(context);
     this.#watch = new RunsWatch(client, selection, {
       clock,

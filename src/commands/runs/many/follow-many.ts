@@ -17,7 +17,7 @@ import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import { EventSequence } from '../../../watch/envelope.ts';
 import type { RunEvent } from '../../../watch/events.ts';
 import type { RunUpdate } from '../../../watch/many/run-updates.ts';
-import { type RunSelection, RunsWatch } from '../../../watch/many/watch-runs.ts';
+import { addsNewRuns, type RunSelection, RunsWatch } from '../../../watch/many/watch-runs.ts';
 import type { WatchedRun } from '../../../watch/many/watched-run.ts';
 import { matchesMessage } from '../../../watch/message-pattern.ts';
 import type { RunsPoint } from '../../../watch/resume/token.ts';
@@ -49,7 +49,7 @@ export async function followRuns(
     onOutage: outageNotes(context),
     ...(reading.point && { starts: reading.point.runs }),
     // Such a watch can last for weeks.
-    forgets: selection.kind === 'filter' && selection.addsNew,
+    forgets: addsNewRuns(selection),
   });
   return new FollowedRuns(context, client, watch, { selection, options, reading, notifier }).follow();
 }
@@ -81,7 +81,7 @@ class FollowedRuns {
     this.#settings = settings;
     this.#labels = new RunLabels(context);
     this.#tokens = new StreamTokens(context);
-    this.#sequence = new EventSequence(context.clock, settings.reading.point?.seq ?? 0);
+    this.#sequence = new EventSequence(context.clock, settings.reading.point?.seq);
   }
 
   async follow(): Promise<RowList<Run> | undefined> {
@@ -116,8 +116,7 @@ class FollowedRuns {
 
   /** Whether every run has ended or waits for a person, and no others are added. */
   get #isParked(): boolean {
-    const { selection } = this.#settings;
-    if (selection.kind === 'filter' && selection.addsNew) return false;
+    if (addsNewRuns(this.#settings.selection)) return false;
     return [...this.#watch.runs.values()].every((run) => run.isReportedOver || this.#waiting.has(run));
   }
 

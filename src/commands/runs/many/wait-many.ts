@@ -13,6 +13,7 @@ import { statusLine } from '../../../terminal/progress.ts';
 import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import { EventSequence } from '../../../watch/envelope.ts';
 import type { RunEvent } from '../../../watch/events.ts';
+import type { RunUpdate } from '../../../watch/many/run-updates.ts';
 import { RunsWatch } from '../../../watch/many/watch-runs.ts';
 import type { WatchedRun } from '../../../watch/many/watched-run.ts';
 import { endsOf, RunLabels } from './labels.ts';
@@ -41,15 +42,20 @@ export async function waitForRuns(
   const isDone = (run: WatchedRun): boolean => run.isReportedOver || (untilWaiting && run.state.request !== null);
   const watched = (): WatchedRun[] => [...watch.runs.values()];
   const line = await statusLine(terminal);
+  const observe = async ({ run, body }: RunUpdate): Promise<void> => {
+    if (body.type === 'run.lost') {
+      errors.set(run, body.error);
+      return;
+    }
+    notifier.event(sequence.next<RunEvent>(body, { run_id: run.id }));
+    if (line === undefined || body.type !== 'human_request.reminder') return;
+    const { human_request: request } = body.data;
+    terminal.note(`Reminder: ${await labels.label(run)} has been ${waitingTime(request, clock.now())}: ${sanitizeLine(request.title)}`);
+  };
   line?.start(() => `Waiting for ${pluralize(watched().filter((run) => !isDone(run)).length, 'run')} of ${watched().length}`);
   try {
-    for await (const { run, body } of watch.updates()) {
-      if (run !== undefined && body.type === 'run.lost') errors.set(run, body.error);
-      else if (run !== undefined && body.type !== 'run.lost') notifier.event(sequence.next<RunEvent>(body, { run_id: run.id }));
-      if (line !== undefined && run !== undefined && body.type === 'human_request.reminder') {
-        const { human_request: request } = body.data;
-        terminal.note(`Reminder: ${await labels.label(run)} has been ${waitingTime(request, clock.now())}: ${sanitizeLine(request.title)}`);
-      }
+    for await (const update of watch.updates()) {
+      if (update.run !== undefined) await observe(update);
       line?.refresh();
       if (watched().every(isDone)) break;
     }
