@@ -322,7 +322,10 @@ describe('runs start --from', () => {
     const argv = ['runs', 'start', '--agent', agent, '--from', 'unknown.csv', '--message', 'n={{ n }}', '--json'];
     const start = () => service.cli(argv, { env: { AOPS_BASE_URL: foreign.url } });
     const first = await start();
-    expect([first.code, errorOf(first.stderr).code]).toEqual([13, 'outcome_unknown']);
+    expect([first.code, errorOf(first.stderr)]).toMatchObject([
+      13,
+      { code: 'outcome_unknown', hint: expect.stringContaining('Run the same command again: it sends this row again with the same key') },
+    ]);
     expect((await start()).json()).toMatchObject({ started: 1 });
     const keys = foreign.requests.filter(({ method }) => method === 'POST').map(({ headers }) => headers['idempotency-key']);
     expect(keys).toEqual([keys[0], keys[0]]);
@@ -350,13 +353,15 @@ describe('runs start --from', () => {
     expect(sandboxes).toBe(1);
   });
 
-  it('does not send a row whose outcome is unknown with another credential', async () => {
+  it('does not send a row whose outcome is unknown with another credential, but the others', async () => {
+    const run = { id: '00000000-0000-4000-8000-000000000001', agent_id: agent, run_number: 1 };
+    const responses: ForeignAnswer[] = [answerWith(200, '<html>', 'text/html'), answerWith(201, { run })];
     const foreign = await ForeignService.start({
-      'POST /v2/teams/:team/runs': () => answerWith(200, '<html>', 'text/html'),
+      'POST /v2/teams/:team/runs': () => responses.shift(),
       'GET /v2/agents/:id': () => ({ agent: { id: agent, name: 'other' } }),
     });
-    await service.file('other.csv', 'n\n1\n');
-    const argv = ['runs', 'start', '--agent', agent, '--from', 'other.csv', '--message', 'n={{ n }}', '--json'];
+    await service.file('other.csv', 'n\n1\n2\n');
+    const argv = ['runs', 'start', '--agent', agent, '--from', 'other.csv', '--message', 'n={{ n }}', '--concurrency', '1', '--json'];
     const start = (key: string) => service.cli(argv, { env: { AOPS_BASE_URL: foreign.url, AOPS_API_KEY: key } });
     expect((await start('first-key-0001')).code).toBe(13);
     const second = await start('second-key-0002');
@@ -364,7 +369,33 @@ describe('runs start --from', () => {
       13,
       { code: 'start_outcome_unknown', message: expect.stringContaining('Row 1 was sent with the credential ') },
     ]);
-    expect(foreign.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    const sent = foreign.requests.filter(({ method }) => method === 'POST').map(({ body }) => body);
+    expect(sent).toMatchObject([{ message: 'n=1' }, { message: 'n=2' }]);
+    expect(await service.read('other.csv.aops-ledger')).toContain(run.id);
+  });
+
+  it('does not start runs of a repository on a service that does not offer them', async () => {
+    const { folder } = await newRepository(path.join(service.folder, 'not-offered'), { 'a.txt': 'one\n' });
+    const foreign = await ForeignService.start({ 'GET /v2/agents/:id': () => ({ agent: { id: agent, name: 'other' } }) });
+    await service.file('repositories.csv', 'n\n1\n');
+    const argv = ['runs', 'start', '--agent', agent, '--from', 'repositories.csv', '--repo', folder, '--json'];
+    const refusal = await service.cli(argv, { env: { AOPS_BASE_URL: foreign.url } });
+    expect([refusal.code, errorOf(refusal.stderr).code]).toEqual([3, 'not_offered']);
+    expect(foreign.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+
+  it('starts rows without a message, and reports those that failed as a stream', async () => {
+    const file = newName('ndjson');
+    await service.file(file, `{"agent":"${agent}"}\n{"upload":"absent.txt"}\n`);
+    const plan = await service.cli(['runs', 'start', '--from', file, '--dry-run']);
+    expect(plan.json<{ first_requests: { body: object }[] }>().first_requests.map(({ body }) => body)).toEqual([{ agent_id: agent }]);
+    const result = await service.cli(['runs', 'start', '--from', file, '-o', 'ndjson']);
+    expect([result.code, result.lines<StartedRow>().map(({ row }) => row)]).toEqual([2, [1]]);
+    expect(errorOf(result.stderr)).toMatchObject({ code: 'rows_failed', message: expect.stringContaining('1 row failed') });
+    expect(await service.read(file.replace('.ndjson', '.failed.ndjson'))).toContain('absent.txt');
+    const ids = await service.cli(['runs', 'start', '--from', file, '-o', 'id']);
+    expect([ids.code, ids.stdout]).toEqual([2, `${result.lines<StartedRow>()[0]?.id}\n`]);
+    expect(ids.stderr).toMatch(/^error: 1 row failed .*\nhint: Correct the rows in /);
   });
 
   it('starts runs of a repository, which a row without an agent does not have', async () => {

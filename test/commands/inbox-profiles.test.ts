@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { pendingRequests } from '../../src/cli/following/pending-requests.ts';
 import { defineCommand } from '../../src/cli/kit/command.ts';
 import type { Context } from '../../src/cli/kit/context.ts';
@@ -91,6 +92,77 @@ describe('inbox --all-profiles', () => {
     terminal.type(keys.ctrlC);
     const { code, stdout, stderr } = await terminal.end;
     expect([code, stdout, stderr]).toEqual([130, '', expect.not.stringContaining('Not answered here')]);
+  });
+
+  it('are listed for a program, also on a terminal', async () => {
+    const env = await machine({ signedOut: false });
+    const { code, stdout } = await new CliTerminal(['inbox', '--all-profiles', '--template', '{{ title }}'], { env }).end;
+    expect([code, stdout]).toEqual([0, 'Pay?\nShip?\n']);
+    expect((await new CliTerminal(['inbox', '--all-profiles'], { env, tty: 'stderr' }).end).stdout).toContain('\tPay?\t');
+  });
+
+  it('reports a profile that cannot be read only once, however often the list is read', async () => {
+    const own = await startTestService();
+    for (const title of ['First?', 'Second?']) await own.waiting(`- approve: { id: ok, title: "${title}" }`);
+    const env = await machine({ signedOut: true, services: { one: own } });
+    const terminal = new CliTerminal(['inbox', '--all-profiles'], { env });
+    await terminal.asks('2 requests are waiting for an answer');
+    terminal.type(keys.enter);
+    await terminal.asks('First?');
+    terminal.type(keys.down, keys.enter);
+    await terminal.asks('1 request is waiting for an answer');
+    terminal.type(keys.ctrlC);
+    const { stderr } = await terminal.end;
+    expect(stderr.split('Profile "old": You are not signed in.')).toHaveLength(2);
+  });
+
+  it('reminds of a request once, with its profile, and says how to answer the others', async () => {
+    let lead = 0;
+    const own = await startTestService({ clock: { ...systemClock, now: () => Date.now() + lead } });
+    await own.waiting('- approve: { id: ok, title: "Forgotten?" }');
+    await own.cli(['local', 'team', 'update', own.service.teamId, '--remind-after', '1m']);
+    const env = await machine({ signedOut: false, services: { again: own, one: own } });
+    const remind = async (): Promise<void> => {
+      lead += 2 * 3_600_000;
+      for (const after of ['off', '1m']) await own.cli(['local', 'team', 'update', own.service.teamId, '--remind-after', after]);
+    };
+    const printed = new CliTerminal(['inbox', '--all-profiles', '--watch', '-o', 'ndjson'], { env });
+    await printed.prints('human_request.pending');
+    await remind();
+    const lines = (await printed.prints('human_request.reminder')).trimEnd().split('\n');
+    printed.interrupt();
+    await printed.end;
+    const events = lines.map((line) => JSON.parse(line) as InboxEvent);
+    expect(events.map(({ type, data }) => [type, 'human_request' in data && data.human_request.profile])).toEqual([
+      ['human_request.pending', 'one'],
+      ['human_request.reminder', 'one'],
+    ]);
+    const person = new CliTerminal(['inbox', '--all-profiles', '--watch'], { env });
+    await person.asks('Forgotten?');
+    person.type(keys.up, keys.enter);
+    await person.shows('Left pending: Forgotten?');
+    await remind();
+    await person.shows(/Profile one: Reminder: .* has been waiting for \d+s: Forgotten\?/);
+    person.interrupt();
+    await person.shows('Answered 0; 1 still pending. Answer them with: aops inbox --all-profiles\n');
+    expect((await person.end).code).toBe(130);
+  });
+
+  it('ends with an error that is not about a profile', async () => {
+    const command = defineCommand({
+      summary: 'Fail',
+      examples: [{ command: 'aops fail', text: 'Fail' }],
+      async run(context) {
+        const profiles = new AllProfiles(context);
+        const fault = new TypeError('a fault');
+        await expect(profiles.load(() => Promise.reject(fault))).rejects.toBe(fault);
+        expect(profiles.endWatching('one', fault)).toBe(fault);
+        expect(profiles.error).toBeUndefined();
+        return undefined;
+      },
+    });
+    const tree = { fail: { summary: command.summary, load: async () => ({ default: command }) } };
+    expect(await runCli(['fail'], { env: await machine({ signedOut: false }), tree })).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('reports a profile that cannot be read, and still shows the others', async () => {

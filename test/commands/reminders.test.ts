@@ -46,5 +46,6 @@ describe('the lines about a request', () => {
 
   it('remind of it', () => {
     expect(reminderLine(request, now)).toBe('Reminder: payer #7 has been waiting for 3h: Pay?');
+    expect(reminderLine({ ...request, profile: 'prod' }, now)).toBe('Profile prod: Reminder: payer #7 has been waiting for 3h: Pay?');
   });
 });

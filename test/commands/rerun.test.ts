@@ -101,6 +101,8 @@ describe('runs rerun', () => {
     await service.until(original, 'completed');
     await service.api('POST', `/runs/${original}/messages`, { message: 'sent later' });
     await service.until(original, 'completed');
+    const preview = await service.cli(['runs', 'rerun', '--agent', agent]);
+    expect(preview.stderr).toContain('  completed  (no message)\n');
     const [rerun] = rerunsIn((await service.cli(['runs', 'rerun', original, '--json'])).stdout) as [Rerun];
     await service.until(rerun.id, 'completed');
     expect(await service.texts(rerun.id)).toEqual(['hello']);
@@ -145,6 +147,8 @@ describe('runs rerun', () => {
     expect(refusal.stderr).toContain('The run cannot be started again, because it worked on a case.');
     expect(refusal.stderr).toContain('aops cases reprocess');
     expect(errorOf((await service.cli(['runs', 'rerun', caseRun.id, '--dry-run', '--json'])).stderr).code).toBe('cannot_rerun');
+    const plan = await service.cli(['runs', 'rerun', goneRun, caseRun.id, '--dry-run', '--json']);
+    expect(plan.json()).toMatchObject({ runs: 2, failed: 1, to_start: 1 });
     const other = await service.run('- say: fine');
     const result = await service.cli(['runs', 'rerun', goneRun, caseRun.id, other, '--json']);
     expect(result.code).toBe(6);
@@ -168,6 +172,7 @@ describe('runs rerun', () => {
     const refusal = await service.cli(argv);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toMatch(preview);
+    expect(refusal.stderr).toContain('Start these 2 runs again?');
     expect(refusal.stderr).toContain('Pass --yes to confirm.');
     // What is to be confirmed is shown in any case.
     expect((await service.cli([...argv, '--quiet'])).stderr).toMatch(preview);

@@ -63,6 +63,21 @@ describe('runs respond with filters', () => {
     expect(await statusOf(otherRun)).toBe('waiting');
   });
 
+  it('answers only the runs of the cases of a queue', async () => {
+    await service.cli(['queues', 'create', 'invoices']);
+    const agent = await service.agent('- approve: { id: pay, title: "Pay the case?" }\n- complete_case: yes', 'case-payer');
+    await service.cli(['agents', 'triggers', 'create', 'case-payer', '--queue', 'invoices']);
+    await service.cli(['cases', 'create', 'invoices', 'March']);
+    const [other] = (await waitingRuns(agent, 'April')) as [string];
+    await eventually('the run of the case', async () => {
+      const { data } = (await service.cli(['inbox', '--queue', 'invoices', '--json'])).json<{ data: object[] }>();
+      return data.length === 1;
+    });
+    const result = await service.cli(['runs', 'respond', '--queue', 'invoices', '--approve', '--yes', '--jq', '.data | length']);
+    expect(result).toMatchObject({ code: 0, stdout: '1\n' });
+    expect(await statusOf(other)).toBe('waiting');
+  });
+
   it('skips a request that was replaced after it was shown', async () => {
     const agent = await service.agent(`${approval}\n- approve: { id: again, title: "Really pay {{ message }}?" }`);
     const [run] = (await waitingRuns(agent, 'four')) as [string];

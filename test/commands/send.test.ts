@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { scriptedServer } from '../client/harness.ts';
 import { json } from '../faults/raw-server.ts';
 import { CliTerminal } from '../support/cli-terminal.ts';
+import { answerWith, ForeignService } from '../support/foreign-service.ts';
 import { runCli } from '../support/run-cli.ts';
 import { keys } from '../support/screen.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -17,7 +18,34 @@ beforeAll(async () => {
 
 const errorOf = (stderr: string) => (JSON.parse(stderr.trim().split('\n').at(-1) as string) as { error: Record<string, unknown> }).error;
 
+describe('runs send to a run that starts to wait in the meantime', () => {
+  it.each([true, false])('sends nothing, also if its request is not pending any more: %s', async (isGone) => {
+    const run = await service.run('- say: hi');
+    await service.until(run, 'completed');
+    const { run: fields } = await service.get(run);
+    const request = { id: 'r', title: 'Pay?', description: null, type: 'approval', created_at: fields.created_at };
+    let reads = 0;
+    const foreign = await ForeignService.start({
+      'GET /v2/runs/:id': () => ({ run: { ...fields, status: 'running' }, pending_human_request: reads++ > 0 && !isGone ? request : null }),
+      'POST /v2/runs/:id/messages': () => answerWith(409, { error: 'human_request_pending', message: 'It waits.' }),
+    });
+    const refusal = await service.cli(['runs', 'send', run, 'go on'], { env: { AOPS_BASE_URL: foreign.url } });
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(refusal.stderr).toContain(`is waiting for an answer${isGone ? '' : ' to "Pay?"'}. The message was not sent.`);
+  });
+});
+
 describe('runs send to a waiting run', () => {
+  it('sends nothing if the service reports the request only with the run', async () => {
+    const run = await service.waiting(deploy);
+    const { run: fields, request } = await service.get(run);
+    const foreign = await ForeignService.start({
+      'GET /v2/runs/:id': () => ({ run: { ...fields, pending_human_request: request }, pending_human_request: null }),
+    });
+    const refusal = await service.cli(['runs', 'send', run, 'looks good'], { env: { AOPS_BASE_URL: foreign.url } });
+    expect([refusal.code, refusal.stderr]).toEqual([6, expect.stringContaining('is waiting for an answer to "Deploy?".')]);
+  });
+
   it.each([
     ['an approval', deploy, 'Deploy?', ['--approve', '--deny --reason TEXT']],
     ['a question', vendor, 'Which vendor?', ["--answer 'Which vendor?=ANSWER'"]],

@@ -1,7 +1,7 @@
 /** Commands that do the same for several runs. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { ForeignService } from '../support/foreign-service.ts';
+import { answerWith, ForeignService } from '../support/foreign-service.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 const noRun = '00000000-0000-4000-8000-000000000002';
@@ -45,11 +45,25 @@ describe.concurrent('runs stop RUN RUN', () => {
     expect((await service.get(b)).run.status).toBe('interrupted');
   });
 
-  it('does not give the hint of a failure that is not the worst', async () => {
+  it('gives the hint of the worst failure, and not that of another one', async () => {
     const ended = await service.run('- say: done');
     await service.until(ended, 'completed');
-    const result = await service.cli(['runs', 'respond', ended, noRun, '--approve', '--yes']);
-    expect([result.code, result.stderr]).toEqual([3, expect.not.stringContaining('Watch it with')]);
+    const [a = '', b = ''] = await waitingRuns(pay, pay);
+    const worst = await service.cli(['runs', 'respond', ended, noRun, a, '--approve', '--yes']);
+    expect([worst.code, worst.stderr]).toEqual([3, expect.stringMatching(/\nhint: See the runs with `aops runs list`\.\n$/)]);
+    const only = await service.cli(['runs', 'respond', ended, b, ended, '--approve', '--yes']);
+    expect([only.code, only.stderr]).toEqual([6, expect.not.stringContaining('See the runs')]);
+  });
+
+  it('names the runs by their IDs for a program, also on a terminal, and by their numbers for a person', async () => {
+    const runs = [await service.run('- say: done'), await service.run('- say: done')];
+    const numbers: string[] = [];
+    for (const run of runs) numbers.push(String((await service.until(run, 'completed')).run.run_number));
+    const argv = ['runs', 'respond', ...numbers, '--approve', '--yes'];
+    const { stderr } = await service.cli([...argv, '--json'], { tty: true });
+    for (const run of runs) expect(stderr).toContain(`Run ${run}: `);
+    const shown = await service.cli(argv, { tty: true });
+    for (const number of numbers) expect(shown.stderr).toContain(`Run #${number}: `);
   });
 
   it('is interrupted by Ctrl-C as a whole', async () => {
@@ -130,6 +144,31 @@ describe.concurrent('runs respond RUN RUN', () => {
     expect(result.code).toBe(0);
     expect(result.stderr).toContain('Answer to "Which vendor?": Acme Inc');
     for (const run of runs) await service.until(run, 'completed');
+  });
+
+  it('sends the same keys when it is repeated with the same key', async () => {
+    const ended = await service.run('- say: done');
+    await service.until(ended, 'completed');
+    const ids = ['11111111-0000-4000-8000-000000000001', '11111111-0000-4000-8000-000000000002'];
+    const run = (id: string) => ({ ...runFields, id });
+    const foreign = await ForeignService.start({
+      'GET /v2/runs/:id': (_, id) => ({ run: run(id as string), pending_human_request: { ...request, id: `request-${id}` } }),
+      'POST /v2/runs/:id/human-requests/:request/respond': () =>
+        answerWith(409, { error: 'request_already_answered', message: 'Too late.' }),
+    });
+    const { run: runFields } = await service.get(ended);
+    const request = { title: 'Pay?', description: null, type: 'approval', created_at: runFields.created_at, run_id: ids[0] };
+    const argv = ['runs', 'respond', ...ids, '--approve', '--yes', '--idempotency-key', 'both'];
+    const keys: unknown[][] = [];
+    for (const _ of ['first', 'second']) {
+      foreign.requests.length = 0;
+      const { stderr } = await service.cli(argv, { env: { AOPS_BASE_URL: foreign.url } });
+      expect(stderr).toContain('Too late.');
+      const sent = foreign.requests.filter(({ method }) => method === 'POST');
+      keys.push(sent.map(({ path, headers }) => `${path} ${headers['idempotency-key']}`).sort());
+    }
+    expect(keys[0]).toHaveLength(2);
+    expect(keys[1]).toEqual(keys[0]);
   });
 
   it('answers the other runs if one does not wait, and exits with its code', async () => {

@@ -58,6 +58,19 @@ it('says which run cannot be watched, and waits for the others', async () => {
   expect(await service.cli(['runs', 'wait', waiting, failed, '--for', 'waiting'])).toMatchObject({ code: 10 });
 });
 
+it('ends with the error if the runs cannot be read at all', async () => {
+  const runs = [await service.waiting(pay), await service.waiting(pay)];
+  const result = await service.cli(['runs', 'wait', ...runs], { env: { AOPS_API_KEY: 'no-such-key' } });
+  expect([result.code, result.stderr]).toEqual([4, expect.not.stringContaining('Stopped waiting')]);
+});
+
+it('has executed the command for every event when it ends', async () => {
+  const runs = [await service.run('- say: one'), await service.run('- say: two')];
+  await service.cli(['runs', 'wait', ...runs, '--exec', 'sleep 0.1; echo $AOPS_EVENT >> waited.txt']);
+  const events = (await service.read('waited.txt')).trimEnd().split('\n');
+  expect(events.filter((event) => event === 'run.finished')).toHaveLength(2);
+});
+
 it('counts at a terminal for how many runs it still waits', async () => {
   const runs = [await service.waiting(pay), await service.waiting(pay)];
   const terminal = service.terminal('runs', 'wait', ...runs);

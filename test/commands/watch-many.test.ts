@@ -28,6 +28,27 @@ describe.concurrent('runs watch RUN RUN', () => {
     expect(result.stderr).toBe('2 runs: 2 completed\n');
   });
 
+  it('aligns the lines once it knows the longest name', async () => {
+    const first = await service.start(await service.agent(untilReleased('align'), 'x'));
+    const second = await service.start(await service.agent('- say: one', 'with-a-long-name'));
+    const result = await service.cli(['runs', 'watch', first, second], {
+      onOutput: (stdout) => {
+        if (stdout.includes('completed after')) void service.file('align', '');
+      },
+    });
+    const ends = result.stdout.split('\n').filter((line) => line.includes('completed after'));
+    expect(ends).toEqual([expect.stringMatching(/^with-a-long-name#\d+ /), expect.stringMatching(/^x#\d+ /)]);
+    expect(new Set(ends.map((line) => line.indexOf(' | ')))).toHaveProperty('size', 1);
+  });
+
+  it('continues after the last line that was printed', async () => {
+    const runs = [await service.waiting(pay), await service.waiting(pay)];
+    const argv = ['runs', 'watch', ...runs, '--resume', 'auto'];
+    const first = await service.cli(argv);
+    expect([first.code, first.stdout.match(/\? Pay 3 invoices/g)]).toMatchObject([12, { length: 2 }]);
+    expect(await service.cli(argv)).toMatchObject({ code: 12, stdout: '' });
+  });
+
   it('exits with the worst code: a failed run before one that waits', async () => {
     const failed = await service.run('- fail: "no luck"');
     const waiting = await service.waiting(pay);

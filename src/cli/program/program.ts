@@ -314,7 +314,12 @@ async function presentFailure(context: Context, command: AnyCommand, error: unkn
     }
   }
   const { ResultError } = await import('../kit/result-error.ts');
-  if (error instanceof ResultError) await presentResult(context, command.output, error.result);
+  if (error instanceof ResultError)
+    await presentResult(context, command.output, error.result).catch((problem: unknown) => {
+      // What happened matters more than that it cannot be printed in this form.
+      if (!(problem instanceof UsageError)) throw problem;
+      context.terminal.warn(problem.message);
+    });
   if (context.flags.idempotencyKey === undefined) throw error;
   const { unlessOwnChangeIsOpen } = await import('../connect/journal.ts');
   throw await unlessOwnChangeIsOpen(context, error);

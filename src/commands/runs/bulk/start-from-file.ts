@@ -153,7 +153,9 @@ class Work {
     const { bulk, unlock } = this.#parts;
     try {
       yield* bulk.run();
-      await this.#end([]);
+      // The summary is not part of a stream of runs.
+      const { error } = await this.#end([]);
+      if (error !== undefined) throw error;
     } finally {
       unlock();
     }
@@ -164,7 +166,9 @@ class Work {
     const runs: StartedRow[] = [];
     try {
       for await (const started of bulk.run()) runs.push(...started);
-      return await this.#end(runs);
+      const { summary, error } = await this.#end(runs);
+      if (error !== undefined) throw new ResultError(error, summary);
+      return summary;
     } finally {
       unlock();
     }
@@ -177,8 +181,8 @@ class Work {
     throw new DryRunStop({ rows: rows.rows.length, failed: bulk.failedRows.length + planFailures.length, ...plan });
   }
 
-  /** Writes the failed rows, and removes a ledger that is no longer needed. */
-  async #end(runs: StartedRow[]): Promise<StartSummary> {
+  /** Writes the failed rows, and removes a ledger that is no longer needed. Returns an error if rows failed. */
+  async #end(runs: StartedRow[]): Promise<{ summary: StartSummary; error?: AopsError }> {
     const { context, input, rows, bulk, place, planFailures } = this.#parts;
     if (place.isTemporary) await rm(place.file, { force: true });
     const failedRows = [...planFailures, ...bulk.failedRows].toSorted((a, b) => a.row - b.row);
@@ -194,8 +198,7 @@ class Work {
       ledger: place.isTemporary ? null : place.name,
       runs,
     };
-    if (failedFile === null) return summary;
-    throw new ResultError(rowsFailed(failedRows, failedFile), summary);
+    return failedFile === null ? { summary } : { summary, error: rowsFailed(failedRows, failedFile) };
   }
 }
 
