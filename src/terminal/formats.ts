@@ -99,11 +99,13 @@ function columnValue(item: unknown, path: string, isPath: boolean): unknown {
   return Object.hasOwn(item, path) ? item[path] : undefined;
 }
 
+/** The error for `-o id` if there are no IDs to print. */
+export const noIdsError = (): UsageError =>
+  new UsageError('These results have no ID.', 'Choose another output format, such as -o json.', 'no_id');
+
 function idOf(item: unknown, field: string, view: View): string {
   const id = valueAt(item, field);
-  if (typeof id !== 'string' && typeof id !== 'number') {
-    throw new UsageError('These results have no ID.', 'Choose another output format, such as -o json.', 'no_id');
-  }
+  if (typeof id !== 'string' && typeof id !== 'number') throw noIdsError();
   return view.tty ? sanitizeLine(String(id)) : String(id);
 }
 

@@ -151,12 +151,6 @@ describe('cases wait', () => {
     expect(failure).toMatchObject({ code: 10, stdout: '1\n' });
     expect(failure.stderr).toContain('error: 1 case failed.');
     expect((await service.cli([...argv, '--search', 'b'])).code).toBe(0);
-    // The outcome is reported even if the result has no form without columns.
-    const withoutColumns = await service.cli([...argv, '-o', 'id']);
-    expect([withoutColumns.code, withoutColumns.stderr]).toEqual([
-      10,
-      expect.stringMatching(/^These results have no ID\.\nerror: 1 case failed\.$/m),
-    ]);
   });
 
   it('ends with 12 when human input is missing, unless someone else will respond', async () => {

@@ -1,6 +1,7 @@
 /** The behaviour of all commands that change something: --dry-run and --idempotency-key. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadAllCommands } from '../../src/cli/program/describe.ts';
+import { resultFields } from '../../src/cli/program/result-fields.ts';
 import { commandTree } from '../../src/commands/index.ts';
 import { type OperationId, operation } from '../../src/interface/operations.ts';
 import type { Params, Response } from '../../src/interface/types.ts';
@@ -288,6 +289,9 @@ const aId = '00000000-0000-4000-8000-000000000009';
 
 const commands = await loadAllCommands(commandTree);
 const changing = commands.filter(({ command }) => command.mutates).map(({ path }) => path.join(' '));
+const withIds = new Set(
+  commands.filter(({ command }) => Object.hasOwn(resultFields(command)?.fields ?? { id: '' }, 'id')).map(({ path }) => path.join(' ')),
+);
 const destroying = commands.filter(({ command }) => command.mutates && command.destructive).map(({ path }) => path.join(' '));
 
 describe.each(destroying)('aops %s', (id) => {
@@ -329,6 +333,15 @@ describe.each(changing)('aops %s --dry-run', (id) => {
     expect(result.stdout).not.toContain(service.service.token);
     expect(result.stdout).not.toContain('a secret value');
     expect(Object.keys(request.headers)).toContain('idempotency-key');
+    expect(await state()).toEqual(untouchedState);
+  });
+});
+
+describe.each(changing)('aops %s, if its result cannot be printed as requested,', (id) => {
+  it('changes nothing', async () => {
+    const argv = [...id.split(' '), ...(changes()[id]?.argv ?? [])];
+    const forms = [['--jq', '.id |'], ['--fields', 'a,,b'], ['--template', '{{'], ...(withIds.has(id) ? [] : [['-o', 'id']])];
+    for (const form of forms) expect(await service.cli([...argv, ...form])).toMatchObject({ code: 2, stdout: '' });
     expect(await state()).toEqual(untouchedState);
   });
 });
@@ -435,5 +448,22 @@ describe('--idempotency-key', () => {
       if (key !== '') expect(refusal.stderr).not.toContain(key);
     }
     expect(await service.countRuns()).toBe(runs);
+  });
+});
+
+describe('a result that turns out not to be printable as requested', () => {
+  it('is not reported like a mistake that changed nothing', async () => {
+    for (const [form, reason] of [
+      [['--fields', 'nope'], 'The result has no field "nope".'],
+      [['--jq', '.name.x'], '--jq: Cannot index string with string ("x")'],
+      [['--template', '{{ nope }}'], 'The result has no field "nope".'],
+    ] as const) {
+      const name = `Printed with ${form[0]}`;
+      const result = await service.cli(['queues', 'create', name, ...form]);
+      expect([result.code, result.stdout]).toEqual([1, '']);
+      expect(result.stderr).toContain(`error: The command has made its changes, but the result cannot be printed: ${reason}`);
+      expect((await json<{ name: string }>('queues', 'get', name)).name).toBe(name);
+    }
+    expect((await service.cli(['queues', 'list', '--fields', 'nope'])).code).toBe(2);
   });
 });

@@ -181,6 +181,12 @@ describe.concurrent('runs respond RUN RUN', () => {
       { run_id: b, response: 'approved' },
     ]);
     await service.until(b, 'completed');
+    // The outcome is reported even if the result cannot be printed in the requested format.
+    const ids = await service.cli(['runs', 'respond', a, b, a, '--approve', '--yes', '-o', 'id']);
+    expect([ids.code, ids.stderr]).toEqual([
+      6,
+      expect.stringMatching(/^These results have no ID\.\nerror: 2 of 2 runs could not be answered\.$/m),
+    ]);
   });
 
   it('accepts the ID of the request after its run, as before, or as --request', async () => {

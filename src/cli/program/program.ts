@@ -7,7 +7,6 @@ import { exitCodes, UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import type { OutputFormat } from '../../config/settings.ts';
 import { outputFailure, Terminal } from '../../terminal/streams.ts';
-import { parseTemplate } from '../../terminal/template.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import type { Context } from '../kit/context.ts';
 import { type ChangeFlags, type GlobalFlags, globalFlags } from '../kit/global-flags.ts';
@@ -30,6 +29,7 @@ import { withoutGaps } from './missing.ts';
 import { overviewText } from './overview.ts';
 import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
+import { afterChanges, checkForm, isFormError, knownFields } from './requested-form.ts';
 import { projectOf, Session } from './session.ts';
 import { firstWordIndex } from './user-commands/first-word.ts';
 import type { UserCommandList } from './user-commands/resolve.ts';
@@ -275,33 +275,18 @@ class Program {
     const { context } = session;
     this.#format = context.format;
     try {
-      if (this.#flags.template !== undefined) await checkTemplateFlag(this.#flags);
+      await checkForm(context, command);
       const input = await withoutGaps(context, command, { ...argumentValues(command, positional), ...values });
       const result = await command.run(context, input);
-      await presentResult(context, command.output, result, await knownFields(context, command));
+      await presentResult(context, command.output, result, await knownFields(context, command)).catch((error: unknown) => {
+        throw command.mutates && isFormError(error) ? afterChanges(error) : error;
+      });
     } catch (error) {
       this.#exit = await presentFailure(context, command, error);
     } finally {
       await session.end();
     }
   }
-}
-
-/** The fields that --fields and --template may name: without them, an empty list would accept any name. Loaded only when they are needed. */
-async function knownFields({ flags }: Context, command: AnyCommand): Promise<readonly string[] | undefined> {
-  if ((flags.fields === undefined && flags.template === undefined) || command.output?.kind === 'raw') return undefined;
-  const { resultFields } = await import('./result-fields.ts');
-  return Object.keys(resultFields(command)?.fields ?? {});
-}
-
-/** Checks --template before anything is changed. @throws UsageError */
-async function checkTemplateFlag({ template = '', jq, fields }: GlobalFlags): Promise<void> {
-  if (jq !== undefined || fields !== undefined)
-    throw new UsageError(
-      `--template cannot be combined with ${jq === undefined ? '--fields' : '--jq'}.`,
-      'The template itself selects what is printed.',
-    );
-  await parseTemplate(template);
 }
 
 /** Handles a failure: a dry run ends successfully, and an error may still have a result to print. */
@@ -317,7 +302,7 @@ async function presentFailure(context: Context, command: AnyCommand, error: unkn
   if (error instanceof ResultError)
     await presentResult(context, command.output, error.result).catch((problem: unknown) => {
       // What happened matters more than that it cannot be printed in this form.
-      if (!(problem instanceof UsageError)) throw problem;
+      if (!isFormError(problem)) throw problem;
       context.terminal.warn(problem.message);
     });
   if (context.flags.idempotencyKey === undefined) throw error;
