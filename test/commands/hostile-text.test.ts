@@ -91,7 +91,7 @@ describe('a prompt', () => {
     ['input', (prompter) => prompter.input(question), 'text\r'],
   ])('to %s shows hostile text as harmless text, before and after its answer', async (_, show, keys) => {
     const fake = fakeTerminal({ tty: true, columns: 80, env: colour });
-    const prompter = createPrompter(fake.terminal, { clock: systemClock, drafts: new Drafts('/nonexistent', systemClock) });
+    const prompter = createPrompter(fake.terminal, { clock: systemClock, drafts: new Drafts('/dev/null/drafts', systemClock) });
     const answer = show(prompter);
     await expect.poll(() => fake.stderr(), { timeout: 20_000 }).toContain('plain');
     for (const key of keys.endsWith('\r') ? [keys.slice(0, -1), '\r'] : [keys]) (fake.terminal.in.stream as PassThrough).write(key);

@@ -86,7 +86,7 @@ export class FakeTty {
 /** What a command that watches something at this terminal needs of its context. */
 export function watchingContext(tty: FakeTty, clock: Clock, client: Client, signal: AbortSignal): Context {
   const { terminal } = tty;
-  const drafts = new Drafts('/nonexistent', clock);
+  const drafts = new Drafts('/dev/null/drafts', clock);
   const prompter = createPrompter(terminal, { clock, drafts });
   return {
     terminal,

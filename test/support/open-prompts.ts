@@ -10,7 +10,7 @@ import { fakeTerminal } from '../terminal/fake-streams.ts';
 type Options = NonNullable<Parameters<typeof fakeTerminal>[0]> & { clock?: Clock; drafts?: string };
 
 /** A terminal with a prompter. */
-export function prompting({ clock = systemClock, drafts = '/nonexistent', env = {}, ...options }: Options = {}) {
+export function prompting({ clock = systemClock, drafts = '/dev/null/drafts', env = {}, ...options }: Options = {}) {
   const fake = fakeTerminal({ tty: true, columns: 80, ...options, env: { TERM: 'xterm', NO_COLOR: '1', ...env } });
   const prompter = createPrompter(fake.terminal, { clock, drafts: new Drafts(drafts, clock) });
   const stdin = fake.terminal.in.stream as PassThrough;

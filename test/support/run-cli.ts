@@ -103,7 +103,7 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
     },
     platform: process.platform,
     version: process.version,
-    env: { HOME: '/nonexistent', TERM: 'xterm-256color', ...options.env },
+    env: { HOME: '/dev/null/home', TERM: 'xterm-256color', ...options.env },
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
     stdout,
     stderr,

@@ -206,7 +206,7 @@ describe('progress in a terminal', () => {
 });
 
 describe('without an interactive terminal', () => {
-  const options = { clock: systemClock, drafts: new Drafts('/nonexistent', systemClock) };
+  const options = { clock: systemClock, drafts: new Drafts('/dev/null/drafts', systemClock) };
 
   test('every kind of question is refused, naming the flag that answers it', async () => {
     const { terminal, stdout, stderr } = fakeTerminal({ tty: { stdin: false, stdout: true, stderr: true } });
