@@ -59,7 +59,8 @@ export async function renderData(data: unknown, options: RenderOptions): Promise
     }
     case 'id':
       return itemsOf(data)
-        .map((item) => `${idOf(item, options.idField ?? 'id', view)}\n`)
+        .flatMap((item) => idOf(item, options.idField ?? 'id', view) ?? [])
+        .map((id) => `${id}\n`)
         .join('');
     case 'table': {
       const header = paths ?? keysOf(itemsOf(data));
@@ -103,8 +104,10 @@ function columnValue(item: unknown, path: string, isPath: boolean): unknown {
 export const noIdsError = (): UsageError =>
   new UsageError('These results have no ID.', 'Choose another output format, such as -o json.', 'no_id');
 
-function idOf(item: unknown, field: string, view: View): string {
+/** Undefined for an element that has none, such as what could not be created; the others still have theirs. */
+function idOf(item: unknown, field: string, view: View): string | undefined {
   const id = valueAt(item, field);
+  if (id === null) return undefined;
   if (typeof id !== 'string' && typeof id !== 'number') throw noIdsError();
   return view.tty ? sanitizeLine(String(id)) : String(id);
 }

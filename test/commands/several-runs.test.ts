@@ -181,12 +181,17 @@ describe.concurrent('runs respond RUN RUN', () => {
       { run_id: b, response: 'approved' },
     ]);
     await service.until(b, 'completed');
-    // The outcome is reported even if the result cannot be printed in the requested format.
-    const ids = await service.cli(['runs', 'respond', a, b, a, '--approve', '--yes', '-o', 'id']);
-    expect([ids.code, ids.stderr]).toEqual([
+    const [c = '', d = ''] = await waitingRuns(pay, pay);
+    const { request } = await service.get(c);
+    const ids = await service.cli(['runs', 'respond', a, b, c, '--approve', '--yes', '-o', 'id']);
+    expect(ids).toMatchObject({ code: 6, stdout: `${request?.id}\n` });
+    // The outcome is reported even if the result cannot be printed as requested.
+    const unknown = await service.cli(['runs', 'respond', a, b, d, '--approve', '--yes', '--fields', 'nope']);
+    expect([unknown.code, unknown.stderr]).toEqual([
       6,
-      expect.stringMatching(/^These results have no ID\.\nerror: 2 of 2 runs could not be answered\.$/m),
+      expect.stringMatching(/^The result has no field "nope"\.\nerror: 2 of 3 runs could not be answered\.$/m),
     ]);
+    expect((await service.get(d)).request).toBeNull();
   });
 
   it('accepts the ID of the request after its run, as before, or as --request', async () => {

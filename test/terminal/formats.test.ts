@@ -122,8 +122,9 @@ describe('unusual results', () => {
   });
 
   test('without an ID have none to print', async () => {
-    for (const data of [['a'], [null], [{ id: null }], [{ id: { a: 1 } }]])
+    for (const data of [['a'], [null], [{ id: { a: 1 } }], [{ id: 'x' }, {}]])
       await expect(render(data, { format: 'id' })).rejects.toMatchObject({ code: 'no_id' });
+    expect(await render([{ id: null }, { id: 'x' }, { id: null }], { format: 'id' })).toBe('x\n');
   });
 });
 
