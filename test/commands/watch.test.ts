@@ -27,6 +27,44 @@ beforeAll(async () => {
 const json = (result: CliResult): Record<string, unknown> =>
   (JSON.parse(result.stderr.trimEnd().split('\n').at(-1) ?? '') as { error: Record<string, unknown> }).error;
 
+describe.concurrent('flags for what is printed', () => {
+  it.each([
+    ['--jq', '.type'],
+    ['--fields', 'type'],
+    ['--template', '{{ type }}'],
+  ])('are refused with a stream of events instead of being ignored: %s', async (...form) => {
+    const agent = await service.agent('- say: hi');
+    const run = await service.start(agent);
+    const stream = [...form, '-o', 'ndjson'];
+    for (const argv of [
+      ['runs', 'watch', run, ...stream],
+      ['runs', 'watch', run, run.toUpperCase(), ...stream],
+      ['runs', 'watch', '--all', '--no-new', ...stream],
+      ['runs', 'start', '--agent', agent, '--watch', ...stream],
+      ['webhooks', 'listen', ...form],
+    ]) {
+      const refusal = await service.cli(argv);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain('a stream of them cannot be combined with --fields, --jq, or --template.');
+    }
+    const { data } = (await service.cli(['runs', 'list', '--agent', agent, '--json'])).json<{ data: object[] }>();
+    expect(data).toHaveLength(1);
+  });
+
+  it('are checked before a run is watched or waited for', async () => {
+    const run = await service.waiting(pay);
+    for (const argv of [
+      ['runs', 'watch', run, '--on-request', 'wait'],
+      ['runs', 'watch', run, run.toUpperCase(), '--on-request', 'wait'],
+      ['runs', 'wait', run],
+      ['runs', 'wait', run, run.toUpperCase()],
+    ]) {
+      const refusal = await service.cli([...argv, '--jq', '.status |']);
+      expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--jq: syntax error') });
+    }
+  });
+});
+
 describe.concurrent('the transcript', () => {
   it('consists of plain lines, with tool calls on a single line, and ends with the outcome', async () => {
     const agent = await service.agent(completeProcedure, 'transcript');

@@ -1,5 +1,6 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { contractNames } from '../../cli/connect/service-contract.ts';
+import { requirePlainStream } from '../../cli/following/printed-form.ts';
 import { resumeFlag } from '../../cli/following/resume-source.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -57,6 +58,7 @@ export default defineCommand({
   ],
   async run(context, input) {
     checkFlags(input);
+    requirePlainStream(context, true);
     const secrets = await teamOrOwnKeys(context, input.secret);
     const { webhook, resume, until, event, port = 0 } = input;
     const listening = { resume, until, port, secrets };
