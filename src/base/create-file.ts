@@ -1,6 +1,6 @@
 /** Creates files that other processes can read as soon as they see them, and that survive a power failure. */
 import { randomUUID } from 'node:crypto';
-import { link, open, rm, writeFile } from 'node:fs/promises';
+import { link, lstat, open, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { canNotLink } from './hard-links.ts';
 import { syncFolder } from './sync-folder.ts';
@@ -11,6 +11,8 @@ import { syncFolder } from './sync-folder.ts';
  * @throws the system's error
  */
 export async function createFile(file: string, text: string, mode: number): Promise<boolean> {
+  // Its folder may be read-only by now.
+  if (await exists(file)) return false;
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
     const handle = await open(temporary, 'wx', mode);
@@ -32,6 +34,12 @@ export async function createFile(file: string, text: string, mode: number): Prom
     await rm(temporary, { force: true });
   }
 }
+
+const exists = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    () => true,
+    () => false,
+  );
 
 const isCreated = (creation: Promise<void>): Promise<boolean> =>
   creation.then(

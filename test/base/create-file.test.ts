@@ -27,6 +27,14 @@ describe('a file', () => {
     expect([(await stat(file)).mode & 0o777, await readdir(path.dirname(file))]).toEqual([0o640, ['key']]);
   });
 
+  it('is not touched if it exists, not even its folder', async () => {
+    const file = await newFile();
+    await createFile(file, 'first', 0o600);
+    const folder = await stat(path.dirname(file), { bigint: true });
+    expect(await createFile(file, 'second', 0o600)).toBe(false);
+    expect([await readFile(file, 'utf8'), (await stat(path.dirname(file), { bigint: true })).mtimeNs]).toEqual(['first', folder.mtimeNs]);
+  });
+
   it('is created where the file system has no hard links, without replacing another one', async () => {
     const file = await newFile();
     const refuse = async () => Promise.reject(Object.assign(new Error('operation not permitted'), { code: 'EPERM' }));
