@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFile } from '../../src/base/create-file.ts';
@@ -36,16 +36,17 @@ describe('a file', () => {
   });
 
   it('is created where the file system has no hard links, without replacing another one', async () => {
-    const file = await newFile();
     const refuse = async () => Promise.reject(Object.assign(new Error('operation not permitted'), { code: 'EPERM' }));
-    for (const [text, isNew] of [
-      ['first', true],
-      ['second', false],
-    ] as const) {
-      onDiskCall('before', 'link', /key/, refuse);
-      expect(await createFile(file, text, 0o600)).toBe(isNew);
-    }
-    expect([await readFile(file, 'utf8'), await readdir(path.dirname(file))]).toEqual(['first', ['key']]);
+    const [file, lateFile] = [await newFile(), await newFile()];
+    onDiskCall('before', 'link', /key/, refuse);
+    expect(await createFile(file, 'first', 0o600)).toBe(true);
+    onDiskCall('before', 'link', /key/, async () => {
+      await writeFile(lateFile, 'of another process');
+      await refuse();
+    });
+    expect(await createFile(lateFile, 'second', 0o600)).toBe(false);
+    expect([await readFile(file, 'utf8'), await readFile(lateFile, 'utf8')]).toEqual(['first', 'of another process']);
+    expect([await readdir(path.dirname(file)), await readdir(path.dirname(lateFile))]).toEqual([['key'], ['key']]);
   });
 
   it('is not created if the disk fails, or if its folder does not exist', async () => {
