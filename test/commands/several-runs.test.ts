@@ -162,8 +162,9 @@ describe.concurrent('runs respond RUN RUN', () => {
     const keys: unknown[][] = [];
     for (const _ of ['first', 'second']) {
       foreign.requests.length = 0;
-      const { stderr } = await service.cli(argv, { env: { AOPS_BASE_URL: foreign.url } });
+      const { stderr, stdout } = await service.cli([...argv, '--json'], { env: { AOPS_BASE_URL: foreign.url } });
       expect(stderr).toContain('Too late.');
+      expect((JSON.parse(stdout) as List).data).toMatchObject(ids.map((id) => ({ id: `request-${id}`, run_id: id, response: null })));
       const sent = foreign.requests.filter(({ method }) => method === 'POST');
       keys.push(sent.map(({ path, headers }) => `${path} ${headers['idempotency-key']}`).sort());
     }

@@ -41,6 +41,18 @@ describe.concurrent('runs watch RUN RUN', () => {
     expect(new Set(ends.map((line) => line.indexOf(' | ')))).toHaveProperty('size', 1);
   });
 
+  it('ends at a message that was waited for, whichever run it is from', async () => {
+    const waiting = await service.waiting(pay);
+    const talking = await service.run('- say: "ready: yes"\n- approve: { id: ok, title: "Really?" }');
+    const result = await service.cli(['runs', 'watch', waiting, talking, '--until', 'ready*', '--on-request', 'wait', '--timeout', '60s']);
+    expect([result.code, result.stdout]).toEqual([0, expect.stringMatching(/ready: yes\n$/)]);
+  });
+
+  it('begins with the last messages of named runs only', async () => {
+    const refusal = await service.cli(['runs', 'watch', '--all', '--no-new', '--tail', '1']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--tail and --since require named runs.') });
+  });
+
   it('continues after the last line that was printed', async () => {
     const runs = [await service.waiting(pay), await service.waiting(pay)];
     const argv = ['runs', 'watch', ...runs, '--resume', 'auto'];

@@ -38,17 +38,15 @@ export function planRows(rows: Rows, defaults: RowDefaults, file: string): { pla
   return { planned, failedRows };
 }
 
-const cellOf = ({ values }: Row, column: string): unknown => (Object.hasOwn(values, column) ? values[column] : undefined);
-
 function textOf(row: Row, column: string): string {
-  const value = cellOf(row, column);
+  const value = row.values[column];
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** A list of paths, or a text of paths separated by semicolons. */
 function filesOf(row: Row): string[] {
-  const value = cellOf(row, 'upload');
+  const value = row.values.upload;
   const paths = Array.isArray(value) ? value.map(String) : textOf(row, 'upload').split(';');
   return paths.map((path) => path.trim()).filter((path) => path !== '');
 }
