@@ -131,11 +131,12 @@ async function fireSchedule(engine: HasStore & HasClock & HasLog & HasRuntimes &
       await releaseJob(trx, job, { status: 'queued', dueAt: instant });
       return undefined;
     }
-    const isOnce = schedule.recurring === 0;
-    const next = isOnce ? null : (nextTime(timesOf(schedule), now) ?? null);
+    const isLast = schedule.recurring === 0 || nextTime(timesOf(schedule), now) === undefined;
+    const { continues, startedAt, log } = await start(engine, trx, schedule, isLast);
+    // Every instant until the run was started is that run's, also one that passed during this transaction.
+    const next = continues ? (nextTime(timesOf(schedule), startedAt) ?? null) : null;
     await updateScheduleRow(trx, schedule.id, { next_at: next });
-    const { continues, log } = await start(engine, trx, schedule, next === null);
-    await releaseJob(trx, job, continues && next !== null ? { status: 'queued', dueAt: next } : { status: 'done' });
+    await releaseJob(trx, job, next === null ? { status: 'done' } : { status: 'queued', dueAt: next });
     return log;
   });
   log?.();
@@ -145,13 +146,16 @@ async function fireSchedule(engine: HasStore & HasClock & HasLog & HasRuntimes &
 interface Start {
   /** Whether the schedule continues. */
   continues: boolean;
+  /** When the run was started, or could not be, in milliseconds. */
+  startedAt: number;
   /** Reports what was done. Call it after the commit. */
   log: () => void;
 }
 
 /** Starts the run of an instant, or records why that failed. */
 async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, schedule: ScheduleRow, last: boolean): Promise<Start> {
-  const now = isoTime(engine.clock.now());
+  const time = engine.clock.now();
+  const now = isoTime(time);
   const agent = await trx
     .selectFrom('agents')
     .leftJoin('builds', 'builds.id', 'agents.live_build_id')
@@ -173,7 +177,8 @@ async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, sche
       last_run_id: run.id,
       ...(last ? { enabled: 0 as const } : {}),
     });
-    return { continues: !last, log: () => engine.log('info', 'a schedule started a run', { schedule: schedule.id, run: run.id }) };
+    const log = (): void => engine.log('info', 'a schedule started a run', { schedule: schedule.id, run: run.id });
+    return { continues: !last, startedAt: Date.parse(run.created_at), log };
   } catch (error) {
     // Each of these errors is thrown before anything of the run is written.
     if (!(error instanceof ServiceError)) throw error;
@@ -184,10 +189,10 @@ async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, sche
       last_error: error.message,
       failures,
       ...missingConnection(schedule, error, now),
-      ...(isDisabled ? { enabled: 0 as const, next_at: null, auto_disabled_at: now, auto_disabled_reason: reason } : {}),
+      ...(isDisabled ? { enabled: 0 as const, auto_disabled_at: now, auto_disabled_reason: reason } : {}),
     });
     const fields = { schedule: schedule.id, error: error.error, disabled: isDisabled };
-    return { continues: !isDisabled, log: () => engine.log('warn', 'a schedule could not start a run', fields) };
+    return { continues: !isDisabled, startedAt: time, log: () => engine.log('warn', 'a schedule could not start a run', fields) };
   }
 }
 

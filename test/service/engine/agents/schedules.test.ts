@@ -49,6 +49,24 @@ it('waits for its instant if the clock was set back after it became due', async 
   expect([await runs(), await job(), Number((await row()).next_at)]).toEqual([1, { status: 'queued', due_at: next }, next]);
 });
 
+it('fires once for each instant if the next one passes while a run is started', async () => {
+  // The database can let a transaction wait for several seconds between any two readings of the clock.
+  for (let seconds = 0; seconds <= 8; seconds++) {
+    const { clock, store, fire, row } = await hourly();
+    const instant = Number((await row()).next_at);
+    clock.set(instant + hour - seconds * 1_000);
+    const now = clock.now.bind(clock);
+    clock.now = () => {
+      clock.advance(1_000);
+      return now();
+    };
+    await fire();
+    const { created_at } = await store.selectFrom('runs').select('created_at').executeTakeFirstOrThrow();
+    const passed = Math.floor((Date.parse(created_at) - instant) / hour);
+    expect(Number((await row()).next_at)).toBe(instant + (passed + 1) * hour);
+  }
+});
+
 it('still fires at an instant that has passed if its task is changed before', async () => {
   const { engine, store, clock, agentId, id, fire, row, runs } = await hourly();
   const before = await row();
