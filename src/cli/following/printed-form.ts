@@ -1,14 +1,7 @@
-/** Checks the flags for what a command prints before it follows something, which can take hours. */
+/** Checks the flags for what a command prints before it follows something. */
 import { UsageError } from '../../base/errors.ts';
 import { reshapesOutput } from '../kit/audience.ts';
 import type { Context } from '../kit/context.ts';
-
-/** @throws UsageError `jq_failed` for a filter of --jq that does not compile */
-export async function checkFilter({ flags: { jq } }: Context): Promise<void> {
-  if (jq === undefined) return;
-  const { checkJq } = await import('../../terminal/jq.ts');
-  await checkJq(jq);
-}
 
 /**
  * @param printsEvents whether the command prints a stream of events

@@ -14,7 +14,7 @@ import type { Context } from '../kit/context.ts';
 import { choice, text } from '../kit/flags.ts';
 import { askPerson, LeftPendingError } from './ask-person.ts';
 import { deliver, isAway } from './delivery.ts';
-import { checkFilter, requirePlainStream } from './printed-form.ts';
+import { requirePlainStream } from './printed-form.ts';
 import { WrittenTexts } from './written-texts.ts';
 
 export { LeftPendingError } from './ask-person.ts';
@@ -40,7 +40,6 @@ export async function followOptions(
   input: { onRequest?: OnRequest | undefined; answers?: string | undefined },
 ): Promise<FollowOptions> {
   requirePlainStream(context, context.format === 'ndjson');
-  await checkFilter(context);
   if (input.onRequest === 'prompt' && !context.terminal.interactive)
     throw new UsageError('--on-request prompt needs an interactive terminal.', 'Use --answers FILE, or --on-request wait or fail.');
   const onRequest = input.onRequest ?? (context.terminal.interactive ? 'prompt' : 'fail');

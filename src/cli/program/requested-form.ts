@@ -9,14 +9,13 @@ import type { Context } from '../kit/context.ts';
 import type { GlobalFlags } from '../kit/global-flags.ts';
 
 /**
- * Checks flags before the command changes anything.
+ * Checks flags before the command changes anything, or waits for something that can take hours.
  * @throws UsageError for flags that exclude each other, `template_failed`, `jq_failed` for a filter that does not compile, `no_id`
  */
 export async function checkForm({ format, flags }: Context, command: AnyCommand): Promise<void> {
   if (flags.template !== undefined) await checkTemplateFlag(flags);
   if (flags.fields !== undefined) parseFields(flags.fields);
-  // A command that only reads may as well fail when it prints its result.
-  if (flags.jq !== undefined && command.mutates) await checkJq(flags.jq);
+  if (flags.jq !== undefined) await checkJq(flags.jq);
   if (format === 'id' && flags.jq === undefined && flags.template === undefined) await checkHasIds(command);
 }
 

@@ -1,7 +1,6 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { readBeforeWatching } from '../../cli/following/outage.ts';
-import { checkFilter } from '../../cli/following/printed-form.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice } from '../../cli/kit/flags.ts';
 import { textOutput } from '../../cli/kit/output.ts';
@@ -43,7 +42,6 @@ export default defineCommand({
   result: returns(countShape),
   output: textOutput<DisplayCounts>((counts) => describeCounts(fromDisplayCounts(counts))),
   async run(context, input) {
-    await checkFilter(context);
     const { clock, signal, terminal } = context;
     const client = await context.client();
     const selection = await readBeforeWatching(context, (reading) => selectCases(reading, input));

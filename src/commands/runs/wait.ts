@@ -1,7 +1,6 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { reportToGitHub } from '../../cli/following/github-report.ts';
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
-import { checkFilter } from '../../cli/following/printed-form.ts';
 import { outcomeError } from '../../cli/following/run-outcome.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice } from '../../cli/kit/flags.ts';
@@ -64,7 +63,6 @@ export default defineCommand({
     }),
   ),
   async run(context, input) {
-    await checkFilter(context);
     const client = await context.client();
     const [resolvedRun, ...otherRuns] = (await readBeforeWatching(context, (reading) => resolveRuns(reading, input.run))) as [
       ResolvedRun,
