@@ -45,6 +45,9 @@ describe('artifacts', () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     expect(events.at(-1)).toMatchObject({ v: 1, type: 'artifact.finished', data: { artifact: { status: 'completed' } } });
     expect(events.filter(({ type }) => type === 'artifact.message')).toMatchObject([{ data: { message: { role: 'assistant' } } }]);
+    const watched = await artifacts('watch', '@latest', '-o', 'ndjson', '--template', '{{ artifact_id }} {{ type }}');
+    expect(watched.stdout.split('\n').at(-2)).toBe(`${events[0]?.artifact_id} artifact.finished`);
+    expect(await artifacts('watch', '@latest', '-o', 'ndjson', '--fields', 'run_id')).toMatchObject({ code: 2, stdout: '' });
   });
 
   it('are watched again after any event, from a token or where aops stopped', async () => {

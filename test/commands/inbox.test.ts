@@ -123,6 +123,21 @@ describe('aops inbox', () => {
     expect(foundRequests).toEqual([expect.objectContaining({ run_id: run, title: 'Pay quiet list?' })]);
   });
 
+  it('prints events in the form that a filter gives them', async () => {
+    await startWaiting(agent, 'filtered');
+    let interrupt = (): void => undefined;
+    const watchResult = await service.cli(['inbox', '--watch', '-o', 'ndjson', '--jq', '.data.human_request.title'], {
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (stdout) => {
+        if (stdout.includes('Pay filtered?\n')) interrupt();
+      },
+    });
+    expect(watchResult.stdout).toContain('Pay filtered?\n');
+    expect(watchResult.stdout).not.toContain('{');
+  });
+
   it('prints requests as they arrive and are resolved, as NDJSON', async () => {
     const first = await startWaiting(agent, 'before');
     const state = { started: false, answered: false };
@@ -308,10 +323,10 @@ describe('aops inbox', () => {
   });
 
   it('rejects output formats that do not support events', async () => {
-    for (const flags of [['--json'], ['-o', 'yaml'], ['-o', 'ndjson', '--jq', '.'], ['--fields', 'id']]) {
+    for (const flags of [['--json'], ['-o', 'yaml'], ['--jq', '.'], ['--fields', 'id']]) {
       const refusal = await service.cli(['inbox', '--watch', ...flags]);
       expect(refusal).toMatchObject({ code: 2, stdout: '' });
-      expect(refusal.stderr).toContain('Use -o ndjson');
+      expect(refusal.stderr).toContain('Add -o ndjson.');
     }
   });
 });

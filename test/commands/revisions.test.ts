@@ -236,6 +236,12 @@ describe.concurrent('aops revisions generate', () => {
     expect(types).toEqual(['builder_run.asking', 'builder_run.answered', 'builder_run.proposed', 'builder_run.finished']);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     expect(events.at(-1)).toMatchObject({ v: 1, data: { builder_run: { status: 'completed', resolution: 'accepted' } } });
+    const watch = (...form: string[]) => service.cli(['revisions', 'watch', `${name}@latest`, '-o', 'ndjson', ...form]);
+    expect((await watch('--fields', 'builder_run_id,type')).lines()).toContainEqual({
+      builder_run_id: events[0]?.builder_run_id,
+      type: 'builder_run.finished',
+    });
+    expect(await watch('--fields', 'artifact_id')).toMatchObject({ code: 2, stdout: '' });
   });
 
   it('prints the builder run if its question cannot be answered, and drops the question when it is discarded', async () => {

@@ -28,27 +28,87 @@ const json = (result: CliResult): Record<string, unknown> =>
   (JSON.parse(result.stderr.trimEnd().split('\n').at(-1) ?? '') as { error: Record<string, unknown> }).error;
 
 describe.concurrent('flags for what is printed', () => {
+  const texts = '{% if type == "message" %}{{ data.message.text_content }}{% endif %}';
+  const messages = (field: string) => (text: string) => `{"type":"message","data":{"message":{"${field}":${JSON.stringify(text)}}}}`;
+  const others = ['run.status', 'run.finished'].map((type) => `{"type":"${type}","data":{"message":null}}`);
   it.each([
-    ['--jq', '.type'],
-    ['--fields', 'type'],
-    ['--template', '{{ type }}'],
-  ])('are refused with a stream of events instead of being ignored: %s', async (...form) => {
+    [
+      ['--jq', 'select(.type == "message") | .data.message.text_content'],
+      ['March', 'Reading March'],
+    ],
+    [
+      ['--template', texts],
+      ['March', 'Reading March'],
+    ],
+    [
+      ['--fields', 'type,data.message.text_content'],
+      [...['March', 'Reading March'].map(messages('text_content')), ...others],
+    ],
+    [['--fields', 'type,seq', '--jq', '.seq, keys'], [1, 2, 3, 4].flatMap((seq) => [String(seq), '["seq","type"]'])],
+  ])('are applied to each event of a stream: %s', async (form, expected) => {
+    const run = await service.start(await service.agent('- say: "Reading {{message}}"'), 'March');
+    await service.cli(['runs', 'wait', run]);
+    for (const argv of [
+      ['runs', 'watch', run],
+      ['runs', 'watch', run, run.toUpperCase(), '--on-request', 'wait'],
+    ]) {
+      const { code, stdout } = await service.cli([...argv, ...form, '-o', 'ndjson']);
+      expect({ code, lines: stdout.trimEnd().split('\n') }).toEqual({ code: 0, lines: expected });
+    }
+  });
+
+  it('apply to the run instead of its events without -o ndjson', async () => {
+    const run = await service.start(await service.agent('- say: hi'));
+    expect((await service.cli(['runs', 'watch', run, '--jq', '.status'])).stdout).toBe('completed\n');
+  });
+
+  it('end a watch with the number of the event that a filter cannot be applied to', async () => {
+    const run = await service.start(await service.agent('- say: hi'));
+    await service.cli(['runs', 'wait', run]);
+    const result = await service.cli(['runs', 'watch', run, '-o', 'ndjson', '--jq', '.data.message.text_content | ascii_upcase']);
+    expect(result).toMatchObject({ code: 1, stdout: 'HI\n' });
+    expect(json(result)).toMatchObject({
+      code: 'jq_failed',
+      message: expect.stringMatching(/^Event 2, run\.status, cannot be printed: --jq: /),
+      hint: expect.stringContaining('select(.type == "message")'),
+    });
+  });
+
+  it.each([
+    [['--fields', 'nope'], 'no field \\"nope\\"'],
+    [['--template', '{{ nope }}'], 'no field \\"nope\\"'],
+    [['--fields', 'artifact_id'], 'no field \\"artifact_id\\"'],
+  ])('are checked before a stream begins: %s', async (form, message) => {
     const agent = await service.agent('- say: hi');
     const run = await service.start(agent);
-    const stream = [...form, '-o', 'ndjson'];
     for (const argv of [
-      ['runs', 'watch', run, ...stream],
-      ['runs', 'watch', run, run.toUpperCase(), ...stream],
-      ['runs', 'watch', '--all', '--no-new', ...stream],
-      ['runs', 'start', '--agent', agent, '--watch', ...stream],
-      ['webhooks', 'listen', ...form],
+      ['runs', 'watch', run],
+      ['runs', 'watch', run, run.toUpperCase()],
+      ['runs', 'watch', '--all', '--no-new'],
+      ['runs', 'start', '--agent', agent, '--watch'],
+      ['inbox', '--watch'],
+      ['webhooks', 'listen', '--subscribe'],
     ]) {
-      const refusal = await service.cli(argv);
-      expect(refusal).toMatchObject({ code: 2, stdout: '' });
-      expect(refusal.stderr).toContain('a stream of them cannot be combined with --fields, --jq, or --template.');
+      const refusal = await service.cli([...argv, ...form, '-o', 'ndjson']);
+      expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
     }
     const { data } = (await service.cli(['runs', 'list', '--agent', agent, '--json'])).json<{ data: object[] }>();
     expect(data).toHaveLength(1);
+  });
+
+  it('are refused with a file that records the position of a stream', async () => {
+    const run = await service.start(await service.agent('- say: hi'));
+    const file = await service.file('whole-events.ndjson', '');
+    for (const argv of [
+      ['runs', 'watch', run],
+      ['inbox', '--watch'],
+      ['webhooks', 'listen', '--subscribe'],
+    ]) {
+      const refusal = await service.cli([...argv, '--resume', `@${file}`, '-o', 'ndjson', '--jq', '.seq']);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain('--resume @FILE cannot be combined with --fields, --jq, or --template.');
+    }
+    expect((await service.cli(['runs', 'watch', run, '--resume', `@${file}`, '--jq', '.status'])).stdout).toBe('completed\n');
   });
 
   it('are checked before a run is watched or waited for', async () => {

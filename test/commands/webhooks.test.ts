@@ -232,6 +232,26 @@ describe('webhooks listen', () => {
     expect((await service.cli(['webhooks', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
+  it.each([
+    ['as the service records them', []],
+    ['as they are received', ['--forward-to', 'hook']],
+  ])('prints events in the form that a filter gives them, %s, and ends if it cannot be applied', async (_, argv) => {
+    hook.answer = (response) => response.writeHead(204).end();
+    const flags = ['--subscribe', '--event', 'run.completed', '--json', ...argv.map((word) => (word === 'hook' ? hook.url : word))];
+    const filtered = await listening(
+      [...flags, '--until', 'run.completed', '--jq', '.event // .url'],
+      async () => void (await completeRun()),
+    );
+    expect(filtered.code).toBe(0);
+    expect(filtered.stdout).toMatch(/^(http:\/\/127\.0\.0\.1:\d+\/\n)?run\.completed\n$/);
+    const failed = await listening([...flags, '--jq', '.url // error("no URL")'], async () => void (await completeRun()));
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toMatch(/Event \d, delivery, cannot be printed: --jq: no URL/);
+    // It can be continued with another filter, and the token of the last event.
+    const left = (await service.cli(['webhooks', 'list', '-o', 'id'])).stdout.trim();
+    expect(await service.cli(['webhooks', 'delete', left, '--yes'])).toMatchObject({ code: 0 });
+  });
+
   it('ends with Ctrl-C without leaving a webhook behind', async () => {
     const output = await listening(['--subscribe'], async (_, interrupt) => interrupt());
     expect(output).toMatchObject({ code: 0, stdout: '' });

@@ -137,25 +137,25 @@ it('discards keys that are pressed between two questions of one request', async 
 });
 
 describe('a text that a person wrote', () => {
-  /** An editor that writes a text, signals that it has started, and waits until it may end. */
-  async function slowEditor(): Promise<{ opened: string; release: string }> {
-    const openedFile = path.join(machine.folder, 'editor-opened');
+  /** An editor that writes a text, and ends when the file exists whose path is returned. */
+  async function slowEditor(): Promise<string> {
     const release = path.join(machine.folder, 'editor-release');
-    for (const file of [openedFile, release]) await rm(file, { force: true });
-    const script = `#!/bin/sh\nprintf 'precious\\nnotes\\n' > "$1"\nprintf '%s' "$1" > '${openedFile}'\nwhile [ ! -e '${release}' ]; do sleep 0.05; done\n`;
+    await rm(release, { force: true });
+    const script = `#!/bin/sh\nprintf 'precious\\nnotes\\n' > "$1"\nprintf '[editing]' > /dev/tty\nwhile [ ! -e '${release}' ]; do sleep 0.05; done\n`;
     machine.env.EDITOR = await machine.file('bin/slow-editor', script);
     await chmod(machine.env.EDITOR, 0o755);
-    return { opened: openedFile, release };
+    return release;
   }
 
   it('stays in the editor when another client answers, and is saved when the editor ends', async () => {
-    const { opened, release } = await slowEditor();
+    const release = await slowEditor();
     const run = await startAsking('writer');
     const watch = machine.terminal('runs', 'watch', run);
     delete machine.env.EDITOR;
     await watch.shows('open your editor');
     watch.type(keys.enter);
-    await eventually('the editor is open', () => existsSync(opened));
+    // What was printed before has been read, too.
+    await watch.shows('[editing]');
     const before = watch.raw;
     expect((await machine.here('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
     expect((await machine.here('runs', 'wait', run)).code).toBe(0);
@@ -175,7 +175,7 @@ describe('a text that a person wrote', () => {
   });
 
   it('stays in the editor when the service is unreachable, which is reported afterwards', async () => {
-    const { opened, release } = await slowEditor();
+    const release = await slowEditor();
     const { url, team_id, data_dir } = await machine.hereJson<{ url: string; team_id: string; data_dir: string }>('local', 'status');
     const proxy = await Forwarder.to(url);
     const run = await startAsking('writer');
@@ -189,7 +189,8 @@ describe('a text that a person wrote', () => {
     for (const name of ['EDITOR', ...Object.keys(access)]) delete machine.env[name];
     await watch.shows('open your editor');
     watch.type(keys.enter);
-    await eventually('the editor is open', () => existsSync(opened));
+    // What was printed before has been read, too.
+    await watch.shows('[editing]');
     const before = watch.raw;
     proxy.goDown();
     // The second failure is reported.

@@ -5,10 +5,13 @@ import { Compile, type Validator } from '../../src/interface/validator.ts';
 
 let validator: Validator | undefined;
 
-/** Whether a command prints nothing but events. */
+const formFlags = ['--fields', '--jq', '--template'];
+
+/** Whether a command prints nothing but complete events. */
 const isStream = (argv: readonly string[]): boolean =>
-  (argv.includes('ndjson') && ['watch', '--watch', '--follow', '--answers'].some((word) => argv.includes(word))) ||
-  (argv.includes('listen') && (argv.includes('ndjson') || argv.includes('--json')));
+  !argv.some((word) => formFlags.includes(word)) &&
+  ((argv.includes('ndjson') && ['watch', '--watch', '--follow', '--answers'].some((word) => argv.includes(word))) ||
+    (argv.includes('listen') && (argv.includes('ndjson') || argv.includes('--json'))));
 
 /** The printed events: all lines of a stream, and elsewhere the objects with a number. */
 function eventsIn(argv: readonly string[], stdout: string): object[] {

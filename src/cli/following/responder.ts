@@ -14,7 +14,7 @@ import type { Context } from '../kit/context.ts';
 import { choice, text } from '../kit/flags.ts';
 import { askPerson, LeftPendingError } from './ask-person.ts';
 import { deliver, isAway } from './delivery.ts';
-import { requirePlainStream } from './printed-form.ts';
+import { checkEventForm } from './event-writer.ts';
 import { WrittenTexts } from './written-texts.ts';
 
 export { LeftPendingError } from './ask-person.ts';
@@ -34,12 +34,24 @@ export interface FollowOptions {
   answers: AnswersFile | undefined;
 }
 
-/** Reads the flags before anything is started, so that an invalid answers file changes nothing. @throws UsageError */
+/** The flags of a command that follows something, and --resume if it has that. */
+export interface FollowInput {
+  onRequest?: OnRequest | undefined;
+  answers?: string | undefined;
+  resume?: string | undefined;
+}
+
+/**
+ * Reads the flags before anything is started, so that an invalid answers file changes nothing.
+ * @param subject the member of events that names what they are about
+ * @throws UsageError
+ */
 export async function followOptions(
   context: Context,
-  input: { onRequest?: OnRequest | undefined; answers?: string | undefined },
+  input: FollowInput,
+  subject: 'run_id' | 'builder_run_id' | 'artifact_id',
 ): Promise<FollowOptions> {
-  requirePlainStream(context, context.format === 'ndjson');
+  if (context.format === 'ndjson') await checkEventForm(context, { fields: [subject], resume: input.resume });
   if (input.onRequest === 'prompt' && !context.terminal.interactive)
     throw new UsageError('--on-request prompt needs an interactive terminal.', 'Use --answers FILE, or --on-request wait or fail.');
   const onRequest = input.onRequest ?? (context.terminal.interactive ? 'prompt' : 'fail');

@@ -5,7 +5,9 @@ import type { StatusLine } from '../../terminal/progress.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import { plainStyles, type Styles } from '../../terminal/style.ts';
+import type { Envelope } from '../../watch/envelope.ts';
 import type { Context } from '../kit/context.ts';
+import { eventWriter, type WriteEvent } from './event-writer.ts';
 import type { HeldSink } from './request-answerer.ts';
 import { type Resumption, savePosition } from './resumption.ts';
 
@@ -28,7 +30,7 @@ export interface EventView {
  * @param viewOf how an event is shown to people; undefined if it is not shown
  * @param resumption where positions are remembered
  */
-export async function newStreamSink<Event extends { resume: string | null }>(
+export async function newStreamSink<Event extends Envelope>(
   context: Context,
   viewOf: (event: Event) => EventView | undefined,
   { positions, endsInsideLine }: Omit<Resumption<unknown>, 'point'> = {},
@@ -46,21 +48,23 @@ export async function newStreamSink<Event extends { resume: string | null }>(
   };
 }
 
-async function sinkFor<Event>(context: Context, viewOf: (event: Event) => EventView | undefined): Promise<StreamSink<Event>> {
+async function sinkFor<Event extends Envelope>(
+  context: Context,
+  viewOf: (event: Event) => EventView | undefined,
+): Promise<StreamSink<Event>> {
   const { terminal, clock, format } = context;
-  if (format === 'ndjson') return new NdjsonSink(terminal);
+  if (format === 'ndjson') return new NdjsonSink(await eventWriter(context));
   const { statusLine } = await import('../../terminal/progress.ts');
   return new PhaseSink(terminal, clock, viewOf, await statusLine(terminal), await terminal.err.styles());
 }
 
-class NdjsonSink<Event> implements StreamSink<Event> {
-  readonly #terminal: Terminal;
+class NdjsonSink implements StreamSink<Envelope> {
+  readonly event: WriteEvent;
 
-  constructor(terminal: Terminal) {
-    this.#terminal = terminal;
+  constructor(write: WriteEvent) {
+    this.event = write;
   }
 
-  event = (event: Event): Promise<void> => this.#terminal.json(event);
   hold(): void {}
   async resume(): Promise<void> {}
   close(): void {}

@@ -87,10 +87,10 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
     terminal.note(`Showing ${data.length}${totalText}. See more with --all, --limit, and --offset.`);
 }
 
-/** Prints rows as they are read, so that memory does not grow with the list. */
 /** How many pages are printed between two looks at the memory. */
 const batchesBetweenLimits = 10;
 
+/** Prints rows as they are read, so that memory does not grow with the list. */
 async function streamRows(list: RowList, render: (rows: readonly unknown[]) => Promise<void>): Promise<void> {
   let batches = 0;
   for await (const rows of list.batches) {

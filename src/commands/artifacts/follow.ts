@@ -4,7 +4,14 @@ import { shellQuoted } from '../../base/shell.ts';
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
 import { requestLine } from '../../cli/following/requests.ts';
-import { type FollowOptions, followFlags, followOptions, type Requester, responderHere } from '../../cli/following/responder.ts';
+import {
+  type FollowInput,
+  type FollowOptions,
+  followFlags,
+  followOptions,
+  type Requester,
+  responderHere,
+} from '../../cli/following/responder.ts';
 import type { Resumption } from '../../cli/following/resumption.ts';
 import { type EventView, newStreamSink } from '../../cli/following/stream-sinks.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
@@ -24,12 +31,9 @@ export const watchFlags = {
 } as const;
 
 /** Undefined when the generation is not watched. Reads the flags before anything is started. @throws UsageError */
-export async function watchOptions(
-  context: Context,
-  input: { watch: boolean; onRequest?: FollowOptions['onRequest'] | undefined; answers?: string | undefined },
-): Promise<FollowOptions | undefined> {
+export async function watchOptions(context: Context, input: FollowInput & { watch: boolean }): Promise<FollowOptions | undefined> {
   const follows = input.watch || input.answers !== undefined || input.onRequest !== undefined;
-  return follows ? followOptions(context, input) : undefined;
+  return follows ? followOptions(context, input, 'artifact_id') : undefined;
 }
 
 /** The exit codes of a watched generation that does not complete. */

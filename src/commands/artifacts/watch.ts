@@ -27,7 +27,7 @@ export default defineCommand({
   result: returns('getArtifact.artifact'),
   output: recordOutput<Artifact>(artifactRecord),
   async run(context, input): Promise<Artifact | undefined> {
-    const options = await followOptions(context, input);
+    const options = await followOptions(context, input, 'artifact_id');
     const id = await readBeforeWatching(context, (reading) => artifactId(reading, input.artifact));
     const { point, ...resumption } = await openResumption(context, input.resume, { stream: 'artifact', id }, (token) => {
       const read = pointOf(token, 'artifact', `artifact ${id}`);

@@ -1,8 +1,9 @@
 import { UsageError } from '../../base/errors.ts';
 import { openTeamPage, pageView, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
+import { checkEventForm } from '../../cli/following/event-writer.ts';
 import { type OnUnreadable, type PendingRequest, pendingRequests } from '../../cli/following/pending-requests.ts';
 import { resumeFlag } from '../../cli/following/resume-source.ts';
-import { forPeople, isConversation, reshapesOutput } from '../../cli/kit/audience.ts';
+import { forPeople, isConversation } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag } from '../../cli/kit/flags.ts';
@@ -81,13 +82,10 @@ export default defineCommand({
     refuseCombinations(context, input);
     if (input.web) return openTeamPage(context, pageView('/inbox', await pageFilters(context, input)));
     const { format } = context;
-    const plain = forPeople(context);
-    if (input.watch && !plain && (format !== 'ndjson' || reshapesOutput(context)))
-      throw new UsageError(
-        '--watch prints a stream of events, which this output format does not support.',
-        'Use -o ndjson without --fields, --jq, and --template.',
-      );
-    if (!input.watch) requireWatch(input);
+    if (input.watch && !forPeople(context) && format !== 'ndjson')
+      throw new UsageError('--watch prints a stream of events, which only -o ndjson prints for programs.', 'Add -o ndjson.');
+    if (input.watch) await checkEventForm(context, { fields: ['run_id'], resume: input.resume });
+    else requireWatch(input);
     if (!input.watch && input.resume !== undefined) throw new UsageError('--resume requires --watch.');
     const onUnreadable = warnOnce(context);
     if (input.watch) return watchRequests(context, input, onUnreadable);

@@ -1,4 +1,5 @@
 /** `aops inbox --watch`: the requests of one profile, or of all, as they arrive. */
+import { eventWriter } from '../../cli/following/event-writer.ts';
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { type OnUnreadable, type PendingRequest, pendingRequests, type RequestFilter } from '../../cli/following/pending-requests.ts';
 import { isConversation } from '../../cli/kit/audience.ts';
@@ -30,7 +31,7 @@ export async function watchRequests(context: Context, input: WatchInput, onUnrea
   const { starts, accessOf, reading } =
     profiles === undefined ? await ownInbox(context, watching, isInteractive) : allInboxes(profiles, watching);
   const notifier = new Notifier(context, input);
-  const print = printer(context);
+  const print = await printer(context);
   const onEvent = async (event: InboxEvent): Promise<void> => {
     if (!isInteractive) {
       await print(event);
@@ -123,7 +124,9 @@ function sourceOf(
   return { origin: client.baseUrl, load, watch: (load) => watchInbox(load, { clock, signal, pace, client, profile, ...resumption }) };
 }
 
-function printer({ terminal, clock, format }: Context): (event: InboxEvent) => Promise<void> {
+async function printer(context: Context): Promise<(event: InboxEvent) => Promise<void>> {
+  const { terminal, clock, format } = context;
+  if (format === 'ndjson') return eventWriter(context);
   const view = { tty: terminal.out.isTTY, width: terminal.out.columns, now: clock.now() };
-  return (event) => (format === 'ndjson' ? terminal.json(event) : terminal.line(eventLine(event, view)));
+  return (event) => terminal.line(eventLine(event, view));
 }

@@ -2,7 +2,7 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
-import { type FollowOptions, followFlags, followOptions, responderHere } from '../../cli/following/responder.ts';
+import { type FollowInput, type FollowOptions, followFlags, followOptions, responderHere } from '../../cli/following/responder.ts';
 import type { Resumption } from '../../cli/following/resumption.ts';
 import { forPeople, viewOf } from '../../cli/kit/audience.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -56,13 +56,10 @@ export interface ReviewOptions extends FollowOptions {
 }
 
 /** @throws UsageError */
-export async function reviewOptions(
-  context: Context,
-  input: { accept: boolean; decline: boolean; onRequest?: FollowOptions['onRequest'] | undefined; answers?: string | undefined },
-): Promise<ReviewOptions> {
+export async function reviewOptions(context: Context, input: FollowInput & { accept: boolean; decline: boolean }): Promise<ReviewOptions> {
   if (input.accept && input.decline) throw new UsageError('--accept and --decline cannot be combined.');
   const verdict = input.accept ? 'accept' : input.decline ? 'decline' : undefined;
-  return { ...(await followOptions(context, input)), verdict };
+  return { ...(await followOptions(context, input, 'builder_run_id')), verdict };
 }
 
 type WatchResult = BuilderRun | BuilderRunProgress;

@@ -1,5 +1,6 @@
 /** Watches a run to its end: its events go to a sink, and its human requests to a responder that works in parallel. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { eventWriter } from '../../cli/following/event-writer.ts';
 import { reportsToGitHub, reportToGitHub } from '../../cli/following/github-report.ts';
 import { outageNotes } from '../../cli/following/outage.ts';
 import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
@@ -142,7 +143,7 @@ const isWaiting = (error: unknown): error is AopsError => error instanceof AopsE
 
 async function newSink(context: Context, prompts: boolean, onPrinted: OnPrinted | undefined): Promise<Sink> {
   const { terminal, clock, format } = context;
-  if (format === 'ndjson') return new NdjsonSink(terminal, onPrinted);
+  if (format === 'ndjson') return new NdjsonSink(await eventWriter(context), onPrinted);
   const toStderr = printsRun(context);
   const output = toStderr ? terminal.err : terminal.out;
   const [{ statusLine }, styles] = await Promise.all([import('../../terminal/progress.ts'), output.styles()]);

@@ -2,12 +2,12 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
+import type { WriteEvent } from '../../cli/following/event-writer.ts';
 import type { HeldSink } from '../../cli/following/request-answerer.ts';
 import { waitingTime } from '../../cli/following/waiting-time.ts';
 import type { Transcript } from '../../cli/records/transcript.ts';
 import type { StatusLine } from '../../terminal/progress.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
-import type { Terminal } from '../../terminal/streams.ts';
 import type { Styles } from '../../terminal/style.ts';
 import type { RunEvent } from '../../watch/events.ts';
 import type { Outage } from '../../watch/outage-tracker.ts';
@@ -23,18 +23,18 @@ export interface Sink extends HeldSink {
 /** Called with each event after it was printed. */
 export type OnPrinted = (event: RunEvent) => Promise<void>;
 
-/** Prints events as one JSON object per line. */
+/** Prints events for programs. */
 export class NdjsonSink implements Sink {
-  readonly #terminal: Terminal;
+  readonly #write: WriteEvent;
   readonly #onPrinted: OnPrinted | undefined;
 
-  constructor(terminal: Terminal, onPrinted?: OnPrinted) {
-    this.#terminal = terminal;
+  constructor(write: WriteEvent, onPrinted?: OnPrinted) {
+    this.#write = write;
     this.#onPrinted = onPrinted;
   }
 
   async event(event: RunEvent): Promise<void> {
-    await this.#terminal.json(event);
+    await this.#write(event);
     await this.#onPrinted?.(event);
   }
   outage(): void {}

@@ -96,7 +96,7 @@ export default defineCommand({
     if (!follows) requireWatch(input);
     if (input.force && input.pull === undefined) throw new UsageError('--force requires --pull.');
     if (input.pull !== undefined) checkPullFolder(context, input.pull, input.force);
-    const follow = follows ? await followOptions(context, input) : undefined;
+    const follow = follows ? await followOptions(context, input, 'run_id') : undefined;
     const startedRun = await start(context, input);
     if (!follow) return startedRun;
     announce(context, startedRun);

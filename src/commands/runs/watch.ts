@@ -50,7 +50,7 @@ export default defineCommand({
   ],
   result: returns('getRun.run'),
   async run(context, input) {
-    const options = await followOptions(context, input);
+    const options = await followOptions(context, input, 'run_id');
     const selection = await selectRuns(context, input);
     if ('kind' in selection) {
       if (showsBoard(context, input, options)) return showBoard(context, selection, new Notifier(context, input));

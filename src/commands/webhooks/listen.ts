@@ -1,14 +1,17 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { contractNames } from '../../cli/connect/service-contract.ts';
-import { requirePlainStream } from '../../cli/following/printed-form.ts';
+import { checkEventForm } from '../../cli/following/event-writer.ts';
 import { resumeFlag } from '../../cli/following/resume-source.ts';
+import { reshapesOutput } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { choice, flag, integer, text, texts } from '../../cli/kit/flags.ts';
 import { webhookEventKinds } from '../../interface/webhook-events.ts';
 import { followTemporary, followWebhook } from './follow-webhook.ts';
+import { forPrograms } from './listener-output.ts';
 import { address, eventOption } from './options.ts';
 import { receiveDeliveries } from './receive-deliveries.ts';
+import { deliveryFields } from './received.ts';
 import { isRoute, targetsOf } from './routes.ts';
 import { secretOption, teamOrOwnKeys } from './signing-secret.ts';
 
@@ -58,7 +61,9 @@ export default defineCommand({
   ],
   async run(context, input) {
     checkFlags(input);
-    requirePlainStream(context, true);
+    if (reshapesOutput(context) && !forPrograms(context))
+      throw new UsageError('--fields, --jq, and --template need events that are printed for programs.', 'Add -o ndjson.');
+    await checkEventForm(context, { fields: deliveryFields, resume: input.resume });
     const secrets = await teamOrOwnKeys(context, input.secret);
     const { webhook, resume, until, event, port = 0 } = input;
     const listening = { resume, until, port, secrets };

@@ -1,4 +1,5 @@
 /** What `webhooks listen` prints: objects for programs, and lines for people. */
+import { eventWriter, type WriteEvent } from '../../cli/following/event-writer.ts';
 import { closePositions, type Resumption, savePosition } from '../../cli/following/resumption.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import type { ReceivedDelivery } from '../../client/webhooks/receiver.ts';
@@ -32,6 +33,7 @@ export class ListenerOutput {
   readonly #context: Context;
   readonly #options: OutputOptions;
   readonly #sequence: EventSequence;
+  #write: WriteEvent | undefined;
   #last: Promise<void> = Promise.resolve();
 
   constructor(context: Context, options: OutputOptions) {
@@ -92,7 +94,10 @@ export class ListenerOutput {
 
   async #print(event: ListenerEvent & { resume: string }): Promise<void> {
     const { terminal } = this.#context;
-    if (forPrograms(this.#context)) await terminal.json(event);
+    if (forPrograms(this.#context)) {
+      this.#write ??= await eventWriter(this.#context);
+      await this.#write(event);
+    }
     await savePosition(terminal, this.#options.resumption.positions, event.resume);
   }
 

@@ -49,7 +49,7 @@ export async function receiveDeliveries(
   const announced = new Promise<boolean>((resolve) => {
     release = resolve;
   });
-  const onDelivery = async (delivery: ReceivedDelivery): Promise<number> => {
+  const receive = async (delivery: ReceivedDelivery): Promise<number> => {
     // The service may be faster than the first line of the output.
     if (!(await announced)) return 503;
     const { verdict } = delivery;
@@ -65,6 +65,12 @@ export async function receiveDeliveries(
     }
     return forwardResult === undefined ? 204 : 'status' in forwardResult ? forwardResult.status : 502;
   };
+  // What cannot be printed is not accepted, so the sender repeats it, and the command ends.
+  const onDelivery = (delivery: ReceivedDelivery): Promise<number> =>
+    receive(delivery).catch((error: unknown) => {
+      end.abort(error);
+      throw error;
+    });
   const onAnswered = ({ verdict }: ReceivedDelivery, status: number): void => {
     if (verdict.valid && status < 300) journal.recordAnswer(verdict.id);
   };

@@ -36,6 +36,12 @@ export const kindOf = ({ body }: ReceivedDelivery): string => {
   return typeof type === 'string' ? type : 'unknown';
 };
 
+/** The members of the events that `webhooks listen` prints, next to those of all streams. */
+export const deliveryFields: readonly string[] = [
+  ...['url', 'received_at', 'id', 'event', 'signed_at', 'duplicate', 'forwarded', 'headers', 'body'],
+  ...['delivery_id', 'created_at', 'reason', 'message', 'hint'],
+];
+
 export function deliveryObject(
   delivery: ReceivedDelivery,
   at: string,

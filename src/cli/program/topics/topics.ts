@@ -29,8 +29,8 @@ export const topics: Readonly<Record<string, Topic>> = {
       {
         rows: [
           ['--fields a,b.c', 'Show only these fields, in every format; the help of each command lists its fields'],
-          ['--jq EXPR', 'Filter the JSON with jq, which is built in'],
-          ['--template TEXT', 'Print each row with a Liquid template; \\t is a tab and \\n a line feed'],
+          ['--jq EXPR', 'Filter the JSON, or each event of a stream, with jq, which is built in'],
+          ['--template TEXT', 'Print each row or event with a Liquid template; \\t is a tab and \\n a line feed'],
           ['-o id', 'Show only IDs, one per line'],
           ['-o ndjson', 'Show one JSON object per line: rows as they are read, events as they happen'],
           ['--color auto|always|never', 'Overrides NO_COLOR, which overrides FORCE_COLOR'],

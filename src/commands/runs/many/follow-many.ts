@@ -1,6 +1,7 @@
 /** Watches several runs without a board: prefixed lines, or NDJSON. Requests are answered from a file, waited for, or left pending. */
 
 import { AopsError, exitCodes } from '../../../base/errors.ts';
+import { eventWriter, type WriteEvent } from '../../../cli/following/event-writer.ts';
 import { outageNotes } from '../../../cli/following/outage.ts';
 import { runRequester } from '../../../cli/following/requester.ts';
 import { type FollowOptions, respond, responderHere } from '../../../cli/following/responder.ts';
@@ -72,6 +73,7 @@ class FollowedRuns {
   /** Runs that wait for a person, whose requests are left pending here. */
   readonly #waiting = new Set<WatchedRun>();
   #lines: LineSink | undefined;
+  #write: WriteEvent | undefined;
   readonly #tokens: StreamTokens;
 
   constructor(context: Context, client: Client, watch: RunsWatch, settings: Settings) {
@@ -89,7 +91,10 @@ class FollowedRuns {
     const { reading } = this.#settings;
     let failure: unknown;
     if (format !== 'ndjson') this.#lines = await this.#newLines();
-    else if (reading.endsInsideLine) await terminal.line();
+    else {
+      this.#write = await eventWriter(this.#context);
+      if (reading.endsInsideLine) await terminal.line();
+    }
     try {
       for await (const update of this.#watch.updates()) {
         if (update.run !== undefined) {
@@ -136,7 +141,7 @@ class FollowedRuns {
     }
     const event = this.#sequence.next<RunEvent>(body, { run_id: run.id }, (seq) => this.#token(run, seq));
     if (this.#lines) await this.#lines.event(run, event);
-    else await this.#context.terminal.json(event);
+    else await this.#write?.(event);
     this.#settings.notifier.event(event);
     await savePosition(this.#context.terminal, this.#settings.reading.positions, event.resume);
   }

@@ -1,0 +1,69 @@
+/** Prints the events of a stream for programs: each as JSON on a line, or in the form that --fields, --jq, or --template ask for. */
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { checkFields, parseFields, selectFields } from '../../terminal/fields.ts';
+import { runJq } from '../../terminal/jq.ts';
+import { sanitize } from '../../terminal/sanitize.ts';
+import { parseTemplate } from '../../terminal/template.ts';
+import type { Envelope } from '../../watch/envelope.ts';
+import { reshapesOutput } from '../kit/audience.ts';
+import type { Context } from '../kit/context.ts';
+
+/** Resolves when the event has been passed to stdout. @throws AopsError if it has not the form that a filter or a template expects */
+export type WriteEvent = (event: Pick<Envelope, 'seq' | 'type'>) => Promise<void>;
+
+const envelopeFields: readonly (keyof Envelope)[] = ['v', 'seq', 'type', 'ts', 'data', 'resume'];
+
+interface Stream {
+  /** The members of its events next to those of all streams, such as `run_id`. */
+  fields: readonly string[];
+  /** The value of --resume. */
+  resume?: string | undefined;
+}
+
+/**
+ * Checks the form of events before a command starts or follows something.
+ * @throws UsageError `unknown_field` for a member that no event of the stream has, and for a file that could not be continued
+ */
+export async function checkEventForm(context: Context, { fields, resume }: Stream): Promise<void> {
+  if (!reshapesOutput(context)) return;
+  const { flags } = context;
+  if (resume?.startsWith('@'))
+    throw new UsageError(
+      '--resume @FILE cannot be combined with --fields, --jq, or --template.',
+      'The file records the position with complete events. Use --resume auto, which stores the position elsewhere.',
+    );
+  const paths = flags.template === undefined ? parseFields(flags.fields ?? 'type') : (await parseTemplate(flags.template)).paths;
+  checkFields([], paths, [...envelopeFields, ...fields]);
+}
+
+export async function eventWriter({ terminal, flags }: Context): Promise<WriteEvent> {
+  const print = (text: string): Promise<void> => terminal.data(terminal.out.isTTY ? sanitize(text) : text);
+  const write = await formWriter();
+  return (event) => write(event).catch((error) => Promise.reject(notPrinted(event, error)));
+
+  async function formWriter(): Promise<(event: object) => Promise<void>> {
+    if (flags.template !== undefined) {
+      const { render } = await parseTemplate(flags.template);
+      return async (event) => {
+        const text = await render(event);
+        // A template with a condition prints nothing for the other events.
+        if (text !== '') await print(`${text}\n`);
+      };
+    }
+    const paths = flags.fields === undefined ? undefined : parseFields(flags.fields);
+    const selected = (event: object): unknown => (paths === undefined ? event : selectFields(event, paths));
+    const { jq } = flags;
+    if (jq !== undefined) return async (event) => print(await runJq(selected(event), jq, terminal.out.isTTY));
+    return (event) => terminal.json(selected(event));
+  }
+}
+
+/** Exit code 2 would mean that nothing was started or followed. */
+const notPrinted = ({ seq, type }: Pick<Envelope, 'seq' | 'type'>, error: unknown): unknown =>
+  error instanceof UsageError
+    ? new AopsError(`Event ${seq}, ${type}, cannot be printed: ${error.message}`, {
+        code: error.code,
+        exit: exitCodes.failure,
+        hint: 'The filter or template is applied to every event. Choose the ones that it is for: `select(.type == "message") | ...`.',
+      })
+    : error;
