@@ -70,6 +70,26 @@ describeWithChromium('filters in the address', () => {
     await page.getByText('3 runs', { exact: true }).waitFor();
   });
 
+  it('can be removed while the service checks them', async () => {
+    const { page } = await openView('/?severity=terrible');
+    await page.getByRole('heading', { name: 'These filters are not valid' }).waitFor();
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/issue_severity=terrible/, async (route) => {
+      await answered;
+      // The page may no longer wait for the answer.
+      await route.continue().catch(() => undefined);
+    });
+    const request = page.waitForRequest(/issue_severity=terrible/);
+    await page.evaluate('dispatchEvent(new Event("online"))');
+    await request;
+    await page.getByRole('button', { name: 'Remove the filter With terrible issues' }).click();
+    answer();
+    await page.getByText('3 runs', { exact: true }).waitFor();
+  });
+
   it('apply to the inbox', async () => {
     const { page } = await openView(`/inbox?agent=${payer}&type=approval&older-than=0`);
     await page.getByText('1 request to answer').waitFor();

@@ -138,6 +138,27 @@ describeWithChromium('the team page', () => {
     expect(problems).toEqual([]);
   });
 
+  it('shows every message, also if a part of them could not be read at first, or earlier ones are requested twice', async () => {
+    const run = await service.run(Array.from({ length: 420 }, (_, index) => `- say: word ${index}`).join('\n'));
+    await service.until(run, 'completed');
+    const { total } = await service.api<{ total: number }>('GET', `/runs/${run}/messages?limit=1`);
+    const { page } = await openView();
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    let isBack = false;
+    await page.route(new RegExp(`/messages\\?.*offset=${total - 150}`), (route) =>
+      isBack ? route.continue() : route.abort('connectionreset'),
+    );
+    await page.evaluate(`location.hash = '#/runs/${run}'`);
+    await page.getByText('The service cannot be reached.').waitFor();
+    isBack = true;
+    await nudge(page);
+    await page.getByText('word 419', { exact: true }).waitFor();
+    expect(await page.locator('.timeline > li').count()).toBe(200);
+    await page.evaluate('const button = document.querySelector(".earlier"); button.click(); button.click()');
+    await page.getByRole('button', { name: `Show 100 of ${total - 300} earlier messages` }).waitFor();
+    expect(await page.locator('.timeline > li').count()).toBe(300);
+  });
+
   it('keeps the focus near an element that disappears, and does not steal it', async () => {
     const run = await service.run(Array.from({ length: 350 }, (_, index) => `- say: word ${index}`).join('\n'));
     await service.until(run, 'completed');

@@ -92,6 +92,12 @@ class TeamPage {
     this.#poller?.wake();
   }
 
+  /** Ignores what is being read, and reads again. */
+  restart() {
+    this.#requestsReadAt = 0;
+    this.#poller.restart();
+  }
+
   /** Reads again soon. */
   onChange() {
     this.#refreshTimer ??= setTimeout(

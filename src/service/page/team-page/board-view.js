@@ -162,7 +162,7 @@ export class BoardView {
   #onFilter() {
     // Requests that another filter shows are not new.
     this.#knownRequests = undefined;
-    this.#app.wake();
+    this.#app.restart();
   }
 }
 

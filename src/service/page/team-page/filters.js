@@ -147,13 +147,15 @@ const refusedPace = 60_000;
  * @param {() => void} clear removes the items of the list
  */
 export async function unlessRefused(filters, empty, read, clear) {
+  // They can change before the service answers.
+  const { isEmpty, signature } = filters;
   try {
     return await read();
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 400 || filters.isEmpty) throw error;
+    if (!(error instanceof ApiError) || error.status !== 400 || isEmpty) throw error;
     clear();
     empty.hidden = false;
-    const key = `refused ${filters.signature}`;
+    const key = `refused ${signature}`;
     if (empty.dataset.for === key) return refusedPace;
     empty.dataset.for = key;
     fill(empty, el('h2', {}, 'These filters are not valid'), el('p', {}, proseText(error.message)));

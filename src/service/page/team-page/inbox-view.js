@@ -36,7 +36,7 @@ export class InboxView {
       'section',
       { class: 'page narrow' },
       el('div', { class: 'head' }, el('h1', { tabindex: -1 }, 'Inbox'), this.#count),
-      new FilterChips(this.#filters, chipWords(app.session), [], () => app.wake()).element,
+      new FilterChips(this.#filters, chipWords(app.session), [], () => app.restart()).element,
       this.#list,
       this.#empty,
       new Notifications(app.session).element,

@@ -191,7 +191,7 @@ export class QueueView {
 
   #onFilter() {
     this.#maxShown = pageSize;
-    this.#app.wake();
+    this.#app.restart();
   }
 }
 

@@ -45,6 +45,7 @@ export class RunView {
   /** Offset from which messages are read; undefined before the first read. @type {number | undefined} */
   #offset;
   #firstOffset = 0;
+  #isLoadingEarlier = false;
   /** The event stream of the run, while it is in progress. @type {import('./events.js').Events | undefined} */
   #events;
 
@@ -192,27 +193,33 @@ export class RunView {
   /** @param {AbortSignal} signal */
   async #newMessages(signal) {
     const path = `/v2/runs/${encodeURIComponent(this.#id)}/messages`;
-    if (this.#offset === undefined) {
+    let offset = this.#offset;
+    if (offset === undefined) {
       /** @type {{ total: number }} */
       const { total } = await this.#app.session.api.get(path, { limit: 1 }, signal);
-      this.#firstOffset = Math.max(0, total - initialMessages);
-      this.#offset = this.#firstOffset;
-      this.#timeline.setEarlier(this.#firstOffset);
+      offset = Math.max(0, total - initialMessages);
+      this.#firstOffset = offset;
+      this.#timeline.setEarlier(offset);
     }
     /** @type {RunMessage[]} */
     const all = [];
     for (;;) {
       /** @type {{ messages: RunMessage[], total: number }} */
-      const page = await this.#app.session.api.get(path, { limit: pageSize, offset: this.#offset }, signal);
+      const page = await this.#app.session.api.get(path, { limit: pageSize, offset }, signal);
       all.push(...page.messages);
       // If there are fewer messages than before, some are read again. That does no harm, because their IDs show which are new.
-      this.#offset = page.total < this.#offset ? Math.max(0, page.total - pageSize) : this.#offset + page.messages.length;
+      offset = page.total < offset ? Math.max(0, page.total - pageSize) : offset + page.messages.length;
       // A page can be shorter than its limit if its messages are large.
-      if (page.messages.length === 0 || this.#offset >= page.total) return all;
+      if (page.messages.length === 0 || offset >= page.total) break;
     }
+    // Only now: if a page cannot be read, those before it are read again.
+    this.#offset = offset;
+    return all;
   }
 
   async #loadEarlier() {
+    if (this.#isLoadingEarlier) return;
+    this.#isLoadingEarlier = true;
     const limit = Math.min(100, this.#firstOffset);
     try {
       /** @type {RunMessage[]} */
@@ -233,6 +240,8 @@ export class RunView {
     } catch {
       // The banner shows the problem, and the button stays.
       this.#app.wake();
+    } finally {
+      this.#isLoadingEarlier = false;
     }
   }
 

@@ -195,7 +195,7 @@ export class RunsView {
 
   #onFilter() {
     kept.count = pageSize;
-    this.#app.wake();
+    this.#app.restart();
   }
 }
 

@@ -14,7 +14,7 @@ export function schedulesView(app) {
   const filters = new Filters();
   const { agent = () => '' } = namedFilterWords(app.session);
   return new ListView({
-    chips: new FilterChips(filters, { agent }, [], () => app.wake()),
+    chips: new FilterChips(filters, { agent }, [], () => app.restart()),
     isFiltered: () => !filters.isEmpty,
     title: 'Schedules',
     noun: 'schedule',

@@ -50,6 +50,8 @@ export interface App {
   readonly session: Session;
   /** Reads again, now. */
   wake(): void;
+  /** Reads again, now, and ignores what is being read: it has other filters. */
+  restart(): void;
   /** Reads again soon, because an event reported a change. */
   onChange(): void;
   /** The pending requests, as of the last read. */
