@@ -159,6 +159,35 @@ describeWithChromium('the team page', () => {
     expect(await page.locator('.timeline > li').count()).toBe(300);
   });
 
+  it('shows the files of another turn, even if the whole turn lay between two reads', async () => {
+    const run = await service.run('- write: { path: "{{ message }}.txt", content: x }', 'one');
+    await service.until(run, 'completed');
+    const { page } = await openView(`/runs/${run}/files`);
+    await page.getByRole('link', { name: 'one.txt' }).waitFor();
+    const { completed_at: firstEnd } = (await service.get(run)).run;
+    let readOn = (): void => undefined;
+    const isTime = new Promise<void>((resolve) => {
+      readOn = resolve;
+    });
+    await page.route(
+      ({ pathname }) => pathname === `/v2/runs/${run}`,
+      async (route) => {
+        await isTime;
+        await route.continue();
+      },
+    );
+    const reading = page.waitForRequest((request) => new URL(request.url()).pathname === `/v2/runs/${run}`);
+    await nudge(page);
+    await reading;
+    await service.api('POST', `/runs/${run}/messages`, { message: 'two' });
+    await eventually('the second turn has ended', async () => {
+      const { status, completed_at: end } = (await service.get(run)).run;
+      return status === 'completed' && end !== firstEnd;
+    });
+    readOn();
+    await page.getByRole('link', { name: 'two.txt' }).waitFor();
+  });
+
   it('keeps the focus near an element that disappears, and does not steal it', async () => {
     const run = await service.run(Array.from({ length: 350 }, (_, index) => `- say: word ${index}`).join('\n'));
     await service.until(run, 'completed');
@@ -349,6 +378,59 @@ describeWithChromium('the team page', () => {
     await page.getByRole('article', { name: 'Request three' }).waitFor({ state: 'detached' });
     expect(await lastAnswer(run)).toBe('three? mine');
     expect(problems).toEqual([]);
+  });
+
+  it.each(['/inbox', '/runs/RUN'])('attributes an answer to nobody else if its response is late or lost, at %s', async (view) => {
+    const run = await service.waiting(`- approve: { id: a, title: "Late ${view}?" }\n- approve: { id: b, title: "Lost ${view}?" }`);
+    const { page } = await openView(view.replace('RUN', run));
+    const approve = async (title: string) => {
+      const card = page.getByRole('article', { name: title });
+      await card.getByRole('radio', { name: 'Approve' }).check();
+      await card.getByRole('button', { name: 'Send decision', disabled: false }).click();
+      return card;
+    };
+    let respondNow = (): void => undefined;
+    const isTime = new Promise<void>((resolve) => {
+      respondNow = resolve;
+    });
+    const sent = page.waitForRequest('**/respond');
+    await page.route('**/respond', async (route) => {
+      const response = await route.fetch();
+      await isTime;
+      await route.fulfill({ response });
+    });
+    const late = await approve(`Late ${view}?`);
+    await sent;
+    await service.until(run, 'waiting');
+    await eventually('the next request is pending', async () => (await service.get(run)).request?.title === `Lost ${view}?`);
+    const reading = page.waitForResponse(view === '/inbox' ? /status=waiting/ : /\/messages\?/);
+    await nudge(page);
+    await reading;
+    expect(await late.textContent()).not.toContain('Somebody else');
+    respondNow();
+    if (view === '/inbox') await late.getByText('You approved this.').waitFor();
+    else await late.waitFor({ state: 'detached' });
+
+    await page.unroute('**/respond');
+    await page.route('**/respond', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    const lost = await approve(`Lost ${view}?`);
+    await lost.getByText('This was answered:').waitFor();
+    expect(await lost.textContent()).not.toContain('Somebody else');
+  });
+
+  it('shows a view again once it can be read', async () => {
+    const { page } = await openView();
+    const heading = page.getByRole('heading', { name: 'Runs', exact: true });
+    await heading.waitFor();
+    await page.route(/\/runs\?offset/, (route) => route.fulfill({ status: 403, json: { error: 'forbidden', message: 'Not now.' } }));
+    await nudge(page);
+    await page.getByRole('heading', { name: 'This cannot be shown' }).waitFor();
+    await page.unroute(/\/runs\?offset/);
+    await nudge(page);
+    await heading.waitFor();
   });
 
   it('never answers twice, even if somebody else was slightly faster, the reply is lost, or the button is pressed again', async () => {

@@ -101,6 +101,31 @@ describeWithChromium('starting a run', () => {
     expect(await service.countRuns()).toBe(before + 1);
   });
 
+  it('cannot be changed while it is sent, and does not call back a person who has moved on', async () => {
+    const agent = await service.agent('- say: hi', 'Slow start');
+    const { page } = await openView(`/start/${agent}`);
+    let deliver = (): void => undefined;
+    const isTime = new Promise<void>((resolve) => {
+      deliver = resolve;
+    });
+    await page.route('**/v2/teams/*/runs', async (route) => {
+      if (route.request().method() === 'POST') await isTime;
+      await route.continue();
+    });
+    const message = page.getByLabel('Message (optional)');
+    await message.fill('a message');
+    await message.press('Control+Enter');
+    await page.getByText('Starting the run…').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Start run');
+    await page.keyboard.press('Shift+Tab');
+    expect(await page.evaluate('document.querySelector("form").contains(document.activeElement)')).toBe(false);
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('heading', { name: 'Usage' }).waitFor();
+    deliver();
+    await page.getByText('The run was started.').waitFor({ state: 'attached' });
+    expect(new URL(page.url()).hash).toBe('#/usage');
+  });
+
   it('is not offered to a token that cannot start runs', async () => {
     const { secret } = await service.api<{ secret: string }>('POST', '/local/tokens', {
       name: `reader ${randomUUID()}`,

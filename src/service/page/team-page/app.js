@@ -131,6 +131,8 @@ class TeamPage {
       this.#showCount(total);
     }
     const pace = await this.#view.refresh(signal);
+    // After a failure.
+    if (!signal.aborted && this.#view.element.parentElement !== main) fill(main, this.#view.element);
     this.#showTitle();
     if (this.#events?.isOpen !== true) return Math.min(pace, inboxPace);
     return this.#view.isStreamed?.() === false ? pace : streamedPace;

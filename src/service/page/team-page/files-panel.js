@@ -23,7 +23,8 @@ export class FilesPanel {
   #empty = el('div', { class: 'empty', hidden: true });
   /** @type {Map<string, ReturnType<typeof fileRow>>} */
   #rows = new Map();
-  #isComplete = false;
+  /** The end of the run after which it was read. @type {string | null | undefined} */
+  #readEnd;
   #signature = '';
 
   /** @param {import('./types.d.ts').App} app @param {string} id @param {{ path: string, isFile: boolean }} at */
@@ -39,11 +40,11 @@ export class FilesPanel {
   async refresh(signal, run) {
     if (!this.#app.session.hasScope('files:read'))
       return this.#showEmpty('Not permitted', 'Your token needs the scope files:read to show files.');
-    if (this.#isComplete && isFinal(run.status)) return;
+    if (isFinal(run.status) && run.completed_at === this.#readEnd) return;
     try {
       if (this.#path.isFile) await this.#readFile(signal);
       else await this.#readFolder(signal);
-      this.#isComplete = isFinal(run.status);
+      this.#readEnd = isFinal(run.status) ? run.completed_at : undefined;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500 || error.status === 401 || error.status === 429) throw error;
       this.#showTrail(this.#path.path);
@@ -161,6 +162,8 @@ export class FilesPanel {
   #showEmpty(title, text) {
     this.#list.hidden = true;
     this.#empty.hidden = false;
+    fill(this.#place);
+    this.#signature = '';
     if (this.#empty.dataset.text === `${title} ${text}`) return;
     this.#empty.dataset.text = `${title} ${text}`;
     fill(this.#empty, el('h2', {}, title), el('p', {}, text));

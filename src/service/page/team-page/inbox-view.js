@@ -51,7 +51,10 @@ export class InboxView {
       this.#filters,
       this.#empty,
       () => this.#read(signal),
-      () => this.#list.replaceChildren(),
+      () => {
+        this.#list.replaceChildren();
+        this.#cards.clear();
+      },
     );
   }
 
@@ -73,7 +76,7 @@ export class InboxView {
       if (!this.#isFirst) announce(`A run asks: ${request.title}`);
     }
     this.#isFirst = false;
-    for (const card of this.#cards.values()) if (card.isOpen && !ids.has(card.id)) await this.#settle(card, signal);
+    for (const card of this.#cards.values()) if (card.isOpen && !card.isSending && !ids.has(card.id)) await this.#settle(card, signal);
     const open = [...this.#cards.values()].filter((card) => card.isOpen).length;
     const all = Math.max(open, total);
     setText(this.#count, open === 0 ? '' : `${open < all ? `${open} of ` : ''}${countText(all, 'request')} to answer`);

@@ -30,8 +30,10 @@ export class RequestCard {
   #waitNote = el('span', { class: 'moment quiet', 'aria-hidden': true }, 'Just a moment…');
   /** Undefined if the request cannot be answered here. @type {Sight | undefined} */
   #sight;
-  /** @type {'open' | 'sending' | 'sent' | 'settled'} */
+  /** `refused` until it is known who answered instead. @type {'open' | 'sending' | 'refused' | 'sent' | 'settled'} */
   #state = 'open';
+  /** Whether an answer was sent whose response was lost. */
+  #isUncertain = false;
 
   /**
    * @param {import('./types.d.ts').App} app
@@ -74,9 +76,14 @@ export class RequestCard {
     return this.#state === 'settled' && this.#unsentTexts().length > 0;
   }
 
-  /** Whether it can still be answered here. */
+  /** Whether nothing has settled it yet. */
   get isOpen() {
-    return this.#state === 'open' || this.#state === 'sending';
+    return this.#state === 'open' || this.#state === 'sending' || this.#state === 'refused';
+  }
+
+  /** Whether an answer is on its way. Until the service has responded, nobody knows whether the request was answered with it. */
+  get isSending() {
+    return this.#state === 'sending';
   }
 
   get wasSentHere() {
@@ -88,13 +95,14 @@ export class RequestCard {
    * @param {string | undefined} answer the answer, if somebody answered
    * @param {string} [why] the reason, if nobody answered
    */
-  settle(answer, why = 'Somebody else answered this.') {
+  settle(answer, why = this.#isUncertain ? 'This was answered.' : 'Somebody else answered this.') {
     if (!this.isOpen) return;
     this.#state = 'settled';
     const unsentTexts = this.#unsentTexts();
+    const who = this.#isUncertain ? 'This was answered' : 'Somebody else answered';
     this.#finish(
       'other',
-      answer === undefined ? why : 'Somebody else answered:',
+      answer === undefined ? why : `${who}:`,
       answer,
       unsentTexts.length === 0
         ? null
@@ -105,7 +113,7 @@ export class RequestCard {
             el('p', { class: 'prose' }, proseText(unsentTexts.join('\n'))),
           ),
     );
-    announce(`${this.#request.title}: ${answer === undefined ? why : `somebody else answered ${answer}`}`);
+    announce(`${this.#request.title}: ${answer === undefined ? why : `${who}: ${answer}`}`);
   }
 
   #unsentTexts() {
@@ -222,13 +230,18 @@ export class RequestCard {
   /** @param {unknown} error */
   #handleError(error) {
     // Somebody else answered first; their answer is read now and settles the card.
-    if (error instanceof ApiError && error.status === 409 && error.code.startsWith('human_request')) return;
+    if (error instanceof ApiError && error.status === 409 && error.code.startsWith('human_request')) {
+      this.#state = 'refused';
+      this.#isUncertain = false;
+      return;
+    }
     this.#setBusy(false);
     if (error instanceof ApiError && error.status === 409 && error.code === 'run_not_waiting') {
       return this.settle(undefined, 'The run no longer waits for this.');
     }
     if (error instanceof ApiError && error.status === 404) return this.settle(undefined, 'This request no longer exists.');
-    if (error instanceof Unreachable) {
+    this.#isUncertain = error instanceof Unreachable;
+    if (this.#isUncertain) {
       this.#showProblem('No response arrived, so your answer might not have been delivered. You can safely send it again: it counts once.');
     } else if (error instanceof ApiError && error.status === 429) {
       this.#showProblem(`The service requested a pause. Nothing was sent; try again in ${error.retryAfter} s.`);
@@ -247,7 +260,7 @@ export class RequestCard {
   #showReadiness() {
     const isSettled = this.#sight?.settled === true;
     // Not `disabled`, because that would lose the focus.
-    this.#sendButton.setAttribute('aria-disabled', String(!isSettled || this.#state === 'sending'));
+    this.#sendButton.setAttribute('aria-disabled', String(!isSettled || this.#state !== 'open'));
     this.#waitNote.classList.toggle('over', isSettled);
   }
 

@@ -39,6 +39,7 @@ export class RunView {
   #card;
   /** @type {{ refresh(signal: AbortSignal, run: Run): Promise<void>, element: HTMLElement } | undefined} */
   #panel;
+  /** @type {{ name: string, signature: string, status: string, completedAt?: string | null | undefined }} */
   #displayedState = { name: '', signature: '', status: '' };
   /** What the agent has spent, if it reports that. */
   #cost = '';
@@ -103,7 +104,8 @@ export class RunView {
       // The run is read first, so that all messages of a run that has ended are read after its end.
       /** @type {{ run: Run, pending_human_request: HumanRequest | null }} */
       const { run, pending_human_request: request } = await api.get(path, {}, signal);
-      if (run.status !== this.#displayedState.status) await this.#readDetail(run, signal);
+      const { status, completedAt } = this.#displayedState;
+      if (run.status !== status || run.completed_at !== completedAt) await this.#readDetail(run, signal);
       this.#follow(run);
       this.#showHead(run);
       if (this.#panel === undefined) await this.#showTimeline(run, request, signal);
@@ -160,7 +162,7 @@ export class RunView {
     const signature = `${run.status} ${run.started_at} ${run.completed_at} ${this.#cost}`;
     if (signature === this.#displayedState.signature) return;
     const hasChanged = this.#displayedState.status !== '' && this.#displayedState.status !== run.status;
-    this.#displayedState = { ...this.#displayedState, signature, status: run.status };
+    this.#displayedState = { ...this.#displayedState, signature, status: run.status, completedAt: run.completed_at };
     const duration = isFinal(run.status) ? between(run.started_at, run.completed_at) : undefined;
     fill(
       this.#facts,
@@ -247,6 +249,7 @@ export class RunView {
 
   /** @param {Run} run @param {HumanRequest | null} request */
   #showRequest(run, request) {
+    if (this.#card?.isSending) return;
     if (this.#card !== undefined && this.#card.id !== request?.id) {
       if (this.#card.isOpen) {
         if (isFinal(run.status) && run.status !== 'completed')

@@ -14,7 +14,8 @@ export class ShotsPanel {
   #dialog = new PictureDialog();
   /** @type {Map<string, ReturnType<typeof frame>>} */
   #frames = new Map();
-  #isComplete = false;
+  /** The end of the run after which it was read. @type {string | null | undefined} */
+  #readEnd;
   /** The latest version of each, for pictures whose URL has expired. @type {Map<string, Shot>} */
   #shots = new Map();
   /** @type {Promise<void> | undefined} */
@@ -35,9 +36,9 @@ export class ShotsPanel {
       return;
     }
     // A run that has ended takes no more pictures; a run that continues is read again.
-    if (this.#isComplete && isFinal(run.status)) return;
+    if (isFinal(run.status) && run.completed_at === this.#readEnd) return;
     await this.#read(signal);
-    this.#isComplete = isFinal(run.status);
+    this.#readEnd = isFinal(run.status) ? run.completed_at : undefined;
     const shots = [...this.#shots.values()];
     reconcile(
       this.#strip,

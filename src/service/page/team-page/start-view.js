@@ -31,6 +31,7 @@ export class StartView {
   #progress = el('p', { class: 'quiet', role: 'status' });
   #problem = el('p', { class: 'problem', role: 'alert', hidden: true });
   #form;
+  #fields = el('div', {});
   #empty = el('div', { class: 'empty', hidden: true });
 
   /** @param {import('./types.d.ts').App} app @param {string} agentId the agent to preselect; empty for none */
@@ -44,16 +45,8 @@ export class StartView {
     });
     this.#agentField.addEventListener('change', () => this.#showAgentProblem(''));
     this.#picker.addEventListener('change', () => this.#addFiles());
-    this.#form = el(
-      'form',
-      {
-        novalidate: true,
-        hidden: true,
-        submit: (event) => {
-          event.preventDefault();
-          void this.#start();
-        },
-      },
+    fill(
+      this.#fields,
       el('div', { class: 'field' }, el('label', { for: 'start-agent' }, 'Agent'), this.#agentField, this.#agentProblem),
       el(
         'div',
@@ -74,6 +67,18 @@ export class StartView {
             ),
           ]
         : []),
+    );
+    this.#form = el(
+      'form',
+      {
+        novalidate: true,
+        hidden: true,
+        submit: (event) => {
+          event.preventDefault();
+          void this.#start();
+        },
+      },
+      this.#fields,
       el('div', { class: 'buttons' }, this.#button, this.#progress),
       this.#problem,
     );
@@ -187,7 +192,8 @@ export class StartView {
       dropDraft(draftId);
       announce('The run was started.');
       // The form does not come back with the browser's Back button: the run was started.
-      location.replace(`#/runs/${encodeURIComponent(run.id)}`);
+      // Unless the person has moved on in the meantime.
+      if (this.element.isConnected) location.replace(`#/runs/${encodeURIComponent(run.id)}`);
     } catch (error) {
       this.#showError(error);
     }
@@ -219,6 +225,9 @@ export class StartView {
   /** @param {boolean} busy */
   #setBusy(busy) {
     this.#isBusy = busy;
+    // Nothing can be changed that is being sent already.
+    if (busy && this.#fields.contains(document.activeElement)) this.#button.focus();
+    this.#fields.inert = busy;
     this.#form.setAttribute('aria-busy', String(busy));
     this.#button.setAttribute('aria-disabled', String(busy));
     if (!busy) setText(this.#progress, '');
