@@ -421,6 +421,36 @@ describeWithChromium('the team page', () => {
     expect(await lost.textContent()).not.toContain('Somebody else');
   });
 
+  it.each([
+    ['fails', { status: 503, json: { error: 'draining', message: 'Later.' } }, 'The service is failing to respond.'],
+    ['requests a pause', { status: 429, headers: { 'retry-after': '600' }, json: {} }, 'The service requested a pause.'],
+    ['is replaced by the page of a proxy', { status: 200, body: '<html>' }, 'The service is failing to respond.'],
+  ])('stays signed in if the service %s while the page is loaded', async (_, answer, words) => {
+    const { page } = await openView('/inbox');
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+    await page.route('**/v2/local/credential', (route) => route.fulfill(answer));
+    await page.reload();
+    await page.getByRole('heading', { name: 'The service is not available' }).waitFor();
+    await page.getByRole('status').getByText(words).waitFor();
+    await page.unroute('**/v2/local/credential');
+    await nudge(page);
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  });
+
+  it('signs in once, even if the button is pressed twice', async () => {
+    const { secret } = await service.api<{ secret: string }>('POST', '/local/tokens', { name: 'impatient', scopes: ['runs:read'] });
+    const { page } = await newPage();
+    await page.goto(service.service.url);
+    await page.getByLabel('Or paste a token of your team').fill(secret);
+    let attempts = 0;
+    page.on('request', (request) => {
+      attempts += Number(request.url().endsWith('/v2/local/credential'));
+    });
+    await page.evaluate('const button = document.querySelector("form button"); button.click(); button.click()');
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    expect(attempts).toBe(1);
+  });
+
   it('shows a view again once it can be read', async () => {
     const { page } = await openView();
     const heading = page.getByRole('heading', { name: 'Runs', exact: true });

@@ -21,6 +21,16 @@ export class Unreachable extends Error {
   }
 }
 
+/**
+ * In which way the service is not available; undefined for an error that another attempt would not change.
+ * @param {unknown} error @returns {import('./poller.js').Problem['kind'] | undefined}
+ */
+export function unavailability(error) {
+  if (error instanceof Unreachable) return 'away';
+  if (!(error instanceof ApiError)) return undefined;
+  return error.status === 429 ? 'pause' : error.status >= 500 ? 'failing' : undefined;
+}
+
 /** Milliseconds to wait for a response. */
 const patience = 20_000;
 
@@ -117,15 +127,21 @@ export class Api {
       if (signal?.aborted) throw error;
       throw new Unreachable();
     }
-    if (response.ok) return parseBody(text);
+    if (response.ok && text === '') return undefined;
+    if (response.ok) return parseBody(text) ?? foreign();
     const retryAfter = Number(response.headers.get('Retry-After') ?? 0) || 0;
     if (response.status === 429) this.#pausedUntil = Date.now() + Math.max(1, retryAfter) * 1_000;
     throw new ApiError(response.status, parseBody(text) ?? {}, Math.max(response.status === 429 ? 1 : 0, retryAfter));
   }
 }
 
+/** A proxy, or the network, responded instead of the service. @returns {never} */
+const foreign = () => {
+  throw new ApiError(502, { message: 'The response does not come from the service.' }, 0);
+};
+
 /** @param {string} text @returns {any} */
-function parseBody(text) {
+export function parseBody(text) {
   try {
     return JSON.parse(text);
   } catch {

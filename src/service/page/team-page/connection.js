@@ -1,5 +1,5 @@
-/** The state without a connection, before the page could sign in: it says so, and tries again with growing pauses. */
-import { Unreachable } from './api.js';
+/** The state without the service, before the page could sign in: it says so, and tries again with growing pauses. */
+import { ApiError, unavailability } from './api.js';
 import { Banner } from './banner.js';
 import { el, fill } from './dom.js';
 
@@ -7,7 +7,7 @@ import { el, fill } from './dom.js';
 const pauses = [2, 4, 8, 15, 30];
 
 /**
- * Resolves to the result of `attempt` as soon as the service can be reached. @template Result
+ * Resolves to the result of `attempt` as soon as the service is available. @template Result
  * @param {() => Promise<Result>} attempt @param {{ main: HTMLElement, bannerPlace: HTMLElement }} places
  * @returns {Promise<Result>}
  */
@@ -20,17 +20,19 @@ export async function untilReachable(attempt, { main, bannerPlace }) {
   addEventListener('online', onOnline);
   try {
     for (let failures = 0; ; failures++) {
+      /** @type {import('./poller.js').Problem['kind']} */
+      let kind;
+      let seconds = pauses[Math.min(failures, pauses.length - 1)] ?? 30;
       try {
         return await attempt();
       } catch (error) {
-        if (!(error instanceof Unreachable)) throw error;
+        kind = unavailability(error) ?? rethrow(error);
+        if (error instanceof ApiError) seconds = Math.max(seconds, error.retryAfter);
       }
-      if (banner === undefined) {
-        banner = new Banner(bannerPlace, () => retry?.());
-        showOffline(main);
-      }
-      const wait = (pauses[Math.min(failures, pauses.length - 1)] ?? 30) * 1_000;
-      banner.show({ kind: 'away', until: Date.now() + wait });
+      banner ??= new Banner(bannerPlace, () => retry?.());
+      showUnavailable(main, kind);
+      const wait = seconds * 1_000;
+      banner.show({ kind, until: Date.now() + wait });
       await new Promise((resolve) => {
         retry = () => resolve(undefined);
         setTimeout(retry, wait);
@@ -42,9 +44,16 @@ export async function untilReachable(attempt, { main, bannerPlace }) {
   }
 }
 
-/** @param {HTMLElement} main */
-function showOffline(main) {
-  document.title = 'No connection · aops';
+/** @param {unknown} error @returns {never} */
+const rethrow = (error) => {
+  throw error;
+};
+
+/** @param {HTMLElement} main @param {import('./poller.js').Problem['kind']} kind */
+function showUnavailable(main, kind) {
+  const heading = kind === 'away' ? 'No connection' : 'The service is not available';
+  document.title = `${heading} · aops`;
+  if (main.querySelector('h1')?.textContent === heading) return;
   fill(
     main,
     el(
@@ -53,8 +62,10 @@ function showOffline(main) {
       el(
         'div',
         { class: 'empty' },
-        el('h1', { tabindex: -1 }, 'No connection'),
-        el('p', {}, `The service at ${location.host} cannot be reached. Runs and requests are not stored on this device.`),
+        el('h1', { tabindex: -1 }, heading),
+        kind === 'away'
+          ? el('p', {}, `The service at ${location.host} cannot be reached. Runs and requests are not stored on this device.`)
+          : null,
         el('p', {}, 'This page continues as soon as the service responds.'),
       ),
     ),

@@ -1,5 +1,5 @@
 /** Polls the service: often while the page is in view, rarely while it is not, and with growing pauses while the service is unavailable. */
-import { ApiError, Unreachable } from './api.js';
+import { ApiError, unavailability } from './api.js';
 
 /** Milliseconds between polls of a page that is not in view. */
 const hiddenPace = 30_000;
@@ -80,14 +80,15 @@ export class Poller {
       this.#listener.onSignOut();
       return 0;
     }
-    if (error instanceof ApiError && error.status === 429) return this.#reportProblem('pause', error.retryAfter * 1_000);
-    if (error instanceof Unreachable || (error instanceof ApiError && error.status >= 500)) {
-      const seconds = pauses[Math.min(this.#failures++, pauses.length - 1)] ?? 30;
-      const wait = Math.max(seconds * (1 + Math.random() / 5), error instanceof ApiError ? error.retryAfter : 0);
-      return this.#reportProblem(error instanceof Unreachable ? 'away' : 'failing', wait * 1_000);
+    const kind = unavailability(error);
+    if (kind === undefined) {
+      this.#listener.onFailure(error);
+      return hiddenPace;
     }
-    this.#listener.onFailure(error);
-    return hiddenPace;
+    const retryAfter = error instanceof ApiError ? error.retryAfter : 0;
+    if (kind === 'pause') return this.#reportProblem(kind, retryAfter * 1_000);
+    const seconds = pauses[Math.min(this.#failures++, pauses.length - 1)] ?? 30;
+    return this.#reportProblem(kind, Math.max(seconds * (1 + Math.random() / 5), retryAfter) * 1_000);
   }
 
   /** @param {Problem['kind']} kind @param {number} milliseconds */

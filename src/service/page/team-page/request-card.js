@@ -2,7 +2,7 @@
  * A human request with the form that answers it. The form is created once and stays, whatever data arrives. If
  * somebody else answers first, or the run ends, the card says so, and unsent text stays available for copying.
  */
-import { ApiError, Keys, Unreachable } from './api.js';
+import { ApiError, Keys, unavailability } from './api.js';
 import { proseWithDiffs } from './diff.js';
 import { announce, el, fill, icon } from './dom.js';
 import { dropDraft, keepDraft, readDraft } from './drafts.js';
@@ -240,8 +240,9 @@ export class RequestCard {
       return this.settle(undefined, 'The run no longer waits for this.');
     }
     if (error instanceof ApiError && error.status === 404) return this.settle(undefined, 'This request no longer exists.');
-    this.#isUncertain = error instanceof Unreachable;
-    if (this.#isUncertain) {
+    const kind = unavailability(error);
+    this.#isUncertain = kind === 'away' || kind === 'failing';
+    if (kind === 'away') {
       this.#showProblem('No response arrived, so your answer might not have been delivered. You can safely send it again: it counts once.');
     } else if (error instanceof ApiError && error.status === 429) {
       this.#showProblem(`The service requested a pause. Nothing was sent; try again in ${error.retryAfter} s.`);

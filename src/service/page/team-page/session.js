@@ -2,7 +2,7 @@
  * The session. Its token is stored only in this tab (sessionStorage) and is deleted with it. A code arrives in the fragment of the
  * address, which browsers do not send to servers, and is removed from the address bar before anything else happens.
  */
-import { Api, ApiError, Unreachable } from './api.js';
+import { Api, ApiError, parseBody, Unreachable } from './api.js';
 import { endNotifications } from './notifications.js';
 
 /**
@@ -36,8 +36,8 @@ export async function redeem(code) {
   }).catch(() => {
     throw new Unreachable();
   });
-  const body = await response.json();
-  if (!response.ok) throw new ApiError(response.status, body, 0);
+  const body = parseBody(await response.text());
+  if (!response.ok) throw new ApiError(response.status, body ?? {}, 0);
   sessionStorage.setItem(place, body.token);
 }
 

@@ -20,7 +20,9 @@ export function signIn({ reason, onSignIn }) {
     problem.textContent = text;
     problem.hidden = text === '';
   };
+  let isBusy = false;
   const submit = async () => {
+    if (isBusy) return;
     const tokenText = token.value.trim();
     if (tokenText === '') {
       showProblem('Paste a token.');
@@ -28,6 +30,7 @@ export function signIn({ reason, onSignIn }) {
       return;
     }
     if (!/^[\x21-\x7e]+$/.test(tokenText)) return showProblem('This is not a token: it contains characters that tokens do not have.');
+    isBusy = true;
     keepToken(tokenText);
     try {
       const session = await openSession();
@@ -42,6 +45,8 @@ export function signIn({ reason, onSignIn }) {
             : 'Signing in failed.',
       );
       token.focus();
+    } finally {
+      isBusy = false;
     }
   };
   return el(
