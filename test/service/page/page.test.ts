@@ -429,9 +429,13 @@ describeWithChromium('the team page', () => {
     const { page } = await openView('/inbox');
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
     await page.route('**/v2/local/credential', (route) => route.fulfill(answer));
+    await page.setViewportSize({ width: 360, height: 700 });
     await page.reload();
     await page.getByRole('heading', { name: 'The service is not available' }).waitFor();
     await page.getByRole('status').getByText(words).waitFor();
+    // The banner does not cover it.
+    const bottom = await page.evaluate<number>('document.getElementById("banner").getBoundingClientRect().bottom');
+    expect(await page.evaluate<number>('document.querySelector("h1").getBoundingClientRect().top')).toBeGreaterThan(bottom);
     await page.unroute('**/v2/local/credential');
     await nudge(page);
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
