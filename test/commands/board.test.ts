@@ -1,7 +1,10 @@
 /** The board of runs: its screens at several sizes, and what keys do. The screens are in board-screens/; accept changes with -u. */
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
+import type { Context } from '../../src/cli/kit/context.ts';
+import type { Client } from '../../src/client/client.ts';
 import { rowOf } from '../../src/commands/runs/board/board.ts';
+import { DetailLoader } from '../../src/commands/runs/board/details.ts';
 import {
   type BoardRow,
   type BoardState,
@@ -18,7 +21,7 @@ import type { RunListItem } from '../../src/interface/types.ts';
 import { plainStyles, resolveMarkup } from '../../src/terminal/style.ts';
 import { widthFor } from '../../src/terminal/width.ts';
 import { WatchedRun } from '../../src/watch/many/watched-run.ts';
-import { ManualClock } from '../service/helpers/clock.ts';
+import { ManualClock, within } from '../service/helpers/clock.ts';
 
 const now = Date.parse('2026-11-23T12:00:00Z');
 const minutes = (count: number): number => now - count * 60_000;
@@ -182,5 +185,35 @@ describe('the age of a run', () => {
 
   it('is unknown if the service does not say when it ended', () => {
     expect(since('completed', { started_at }, true)).toBeUndefined();
+  });
+});
+
+describe('the details of a run', () => {
+  it('are read again after another turn, also if the run has the same status as before', async () => {
+    const clock = new ManualClock();
+    const message = { role: 'assistant', type: 'message', text_content: 'first' };
+    const client = { call: async () => ({ total: 1, messages: [{ ...message }] }) };
+    const item = { id: 'run', status: 'completed', completed_at: '2026-11-23T12:00:00Z' } as unknown as RunListItem;
+    const run = new WatchedRun('run', clock, item);
+    run.isOver = true;
+    Object.assign(run.state, { status: 'completed' });
+    const steps: (string | undefined)[] = [];
+    const end = new AbortController();
+    const loader = new DetailLoader(
+      { clock, teamId: () => 'team' } as unknown as Context,
+      client as unknown as Client,
+      () => [run],
+      (_, { step }) => steps.push(step),
+    );
+    const following = loader.follow(end.signal);
+    const looks = (count: number) => within(count * 500, clock, async () => clock.sleeps > count);
+    await looks(2);
+    expect(steps).toEqual(['first']);
+    message.text_content = 'second';
+    run.run = { ...item, completed_at: '2026-11-23T12:00:01Z' };
+    await looks(6);
+    expect(steps).toEqual(['first', 'second']);
+    end.abort();
+    await following;
   });
 });

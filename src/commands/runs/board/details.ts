@@ -18,9 +18,12 @@ const staleMs = 5_000;
 const pastTheEnd = 1_000_000_000;
 
 interface Read {
-  status: string | null;
+  state: string;
   at: number;
 }
+
+/** Differs also between two ends of a run, however short the turn in between was. */
+const stateOf = ({ state, run }: WatchedRun): string => `${state.status} ${run?.completed_at}`;
 
 export class DetailLoader {
   readonly #context: Context;
@@ -48,7 +51,7 @@ export class DetailLoader {
     while (!signal.aborted) {
       const run = this.#visibleRuns().find((each) => this.#isDue(each));
       if (run !== undefined) {
-        this.#reads.set(run.id, { status: run.state.status, at: clock.now() });
+        this.#reads.set(run.id, { state: stateOf(run), at: clock.now() });
         const details = await this.#read(run, signal);
         if (!signal.aborted) this.#onDetails(run, details);
       }
@@ -56,10 +59,11 @@ export class DetailLoader {
     }
   }
 
-  #isDue({ id, state, isOver }: WatchedRun): boolean {
+  #isDue(run: WatchedRun): boolean {
+    const { id, state, isOver } = run;
     const read = this.#reads.get(id);
     if (state.status === null) return false;
-    if (read === undefined || read.status !== state.status) return true;
+    if (read === undefined || read.state !== stateOf(run)) return true;
     return !isOver && state.status !== 'waiting' && this.#context.clock.now() - read.at > staleMs;
   }
 
