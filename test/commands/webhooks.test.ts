@@ -237,7 +237,15 @@ describe('webhooks listen', () => {
     ['as they are received', ['--forward-to', 'hook']],
   ])('prints events in the form that a filter gives them, %s, and ends if it cannot be applied', async (_, argv) => {
     hook.answer = (response) => response.writeHead(204).end();
-    const flags = ['--subscribe', '--event', 'run.completed', '--json', ...argv.map((word) => (word === 'hook' ? hook.url : word))];
+    const flags = [
+      '--subscribe',
+      '--event',
+      'run.completed',
+      '--json',
+      '--timeout',
+      '20s',
+      ...argv.map((word) => (word === 'hook' ? hook.url : word)),
+    ];
     const filtered = await listening(
       [...flags, '--until', 'run.completed', '--jq', '.event // .url'],
       async () => void (await completeRun()),
@@ -247,9 +255,17 @@ describe('webhooks listen', () => {
     const failed = await listening([...flags, '--jq', '.url // error("no URL")'], async () => void (await completeRun()));
     expect(failed.code).toBe(1);
     expect(failed.stderr).toMatch(/Event \d, delivery, cannot be printed: --jq: no URL/);
-    // It can be continued with another filter, and the token of the last event.
-    const left = (await service.cli(['webhooks', 'list', '-o', 'id'])).stdout.trim();
-    expect(await service.cli(['webhooks', 'delete', left, '--yes'])).toMatchObject({ code: 0 });
+    const refused = await listening([...flags, '--jq', '.url // error("forged")'], async (url) => {
+      // The listener may not accept deliveries yet.
+      const sendForged = async () => (await fetch(url, { method: 'POST', body: '{}' })).status !== 503;
+      await eventually('a forged delivery arrives', () => sendForged().catch(() => true));
+    });
+    expect(refused).toMatchObject({ code: 1, stdout: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/\n$/) });
+    expect(refused.stderr).toMatch(/Event 2, refused, cannot be printed: --jq: forged/);
+    // They can be continued with another filter, and the token of the last event.
+    const left = (await service.cli(['webhooks', 'list', '-o', 'id'])).stdout.trim().split('\n');
+    expect(left).toHaveLength(2);
+    for (const id of left) expect(await service.cli(['webhooks', 'delete', id, '--yes'])).toMatchObject({ code: 0 });
   });
 
   it('ends with Ctrl-C without leaving a webhook behind', async () => {

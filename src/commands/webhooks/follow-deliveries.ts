@@ -60,11 +60,16 @@ export async function followDeliveries(context: Context, { resumption, port, sec
   }, point?.taken);
   const begin = deferred();
   let hasBegun = false;
+  /** Why a delivery that was rejected could not be printed. */
+  let failure: { error: unknown } | undefined;
   const onDelivery = async (delivery: ReceivedDelivery): Promise<number> => {
     if (delivery.verdict.valid) return arrivals.add(delivery.verdict.id, delivery);
     await begin.promise;
     if (!hasBegun) return 503;
-    await output.show({ delivery });
+    await output.show({ delivery }).catch((error: unknown) => {
+      failure ??= { error };
+      pace.hurry();
+    });
     return 400;
   };
   const answered = new AnsweredIds();
@@ -85,6 +90,7 @@ export async function followDeliveries(context: Context, { resumption, port, sec
     hasBegun = true;
     begin.resolve();
     for (let isFirst = true; ; isFirst = false) {
+      if (failure !== undefined) throw failure.error;
       // Whatever has arrived before the list is read is in the list, unless it was printed before.
       const held = [...arrivals.waiting];
       const untaken = await throughOutages(() => log.untaken());
