@@ -1,7 +1,8 @@
 /** The schema of printed events. Every command in a test is checked against it; see test/support/printed-events.ts. */
 import { describe, expect, it } from 'vitest';
+import { deliveryFields } from '../../src/commands/webhooks/received.ts';
 import { openApiDocument } from '../../src/interface/openapi.ts';
-import { PrintedEvent } from '../../src/interface/schemas/printed-events.ts';
+import { ListenerEvent, PrintedEvent } from '../../src/interface/schemas/printed-events.ts';
 import { checkPrintedEvents } from '../support/printed-events.ts';
 
 const run = '9ea3d55e-31eb-4b55-9996-b6788b5d4108';
@@ -33,6 +34,11 @@ describe('the schema of printed events', () => {
     { status: 'waiting' },
   ])('rejects %j', (value) => {
     expect(() => check(value)).toThrow('does not match its schema');
+  });
+
+  it('has no member of a delivery that --fields would reject', () => {
+    const members = ListenerEvent.anyOf.flatMap(({ properties }) => Object.keys(properties.data.properties));
+    expect(new Set(deliveryFields)).toEqual(new Set(members));
   });
 
   it('applies to numbered lines of all commands, and to every line of a stream', () => {

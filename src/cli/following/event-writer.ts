@@ -7,8 +7,9 @@ import { parseTemplate } from '../../terminal/template.ts';
 import type { Envelope } from '../../watch/envelope.ts';
 import { reshapesOutput } from '../kit/audience.ts';
 import type { Context } from '../kit/context.ts';
+import type { GlobalFlags } from '../kit/global-flags.ts';
 
-/** Resolves when the event has been passed to stdout. @throws AopsError if it has not the form that a filter or a template expects */
+/** Resolves when the event has been passed to stdout. @throws AopsError if a filter or a template cannot be applied to it */
 export type WriteEvent = (event: Pick<Envelope, 'seq' | 'type'>) => Promise<void>;
 
 const envelopeFields: readonly (keyof Envelope)[] = ['v', 'seq', 'type', 'ts', 'data', 'resume'];
@@ -32,30 +33,33 @@ export async function checkEventForm(context: Context, { fields, resume }: Strea
       '--resume @FILE cannot be combined with --fields, --jq, or --template.',
       'The file records the position with complete events. Use --resume auto, which stores the position elsewhere.',
     );
-  const paths = flags.template === undefined ? parseFields(flags.fields ?? 'type') : (await parseTemplate(flags.template)).paths;
-  checkFields([], paths, [...envelopeFields, ...fields]);
+  const paths = flags.template === undefined ? pathsOf(flags) : (await parseTemplate(flags.template)).paths;
+  checkFields([], paths ?? [], [...envelopeFields, ...fields]);
 }
 
-export async function eventWriter({ terminal, flags }: Context): Promise<WriteEvent> {
-  const print = (text: string): Promise<void> => terminal.data(terminal.out.isTTY ? sanitize(text) : text);
-  const write = await formWriter();
-  return (event) => write(event).catch((error) => Promise.reject(notPrinted(event, error)));
+const pathsOf = ({ fields }: GlobalFlags): string[] | undefined => (fields === undefined ? undefined : parseFields(fields));
 
-  async function formWriter(): Promise<(event: object) => Promise<void>> {
-    if (flags.template !== undefined) {
-      const { render } = await parseTemplate(flags.template);
-      return async (event) => {
-        const text = await render(event);
-        // A template with a condition prints nothing for the other events.
-        if (text !== '') await print(`${text}\n`);
-      };
-    }
-    const paths = flags.fields === undefined ? undefined : parseFields(flags.fields);
-    const selected = (event: object): unknown => (paths === undefined ? event : selectFields(event, paths));
-    const { jq } = flags;
-    if (jq !== undefined) return async (event) => print(await runJq(selected(event), jq, terminal.out.isTTY));
-    return (event) => terminal.json(selected(event));
+/** Prints events in the form that flags ask for. Check them with `checkEventForm` first. */
+export async function eventWriter(context: Context): Promise<WriteEvent> {
+  const write = await formWriter(context);
+  return (event) => write(event).catch((error) => Promise.reject(notPrinted(event, error)));
+}
+
+async function formWriter({ terminal, flags }: Context): Promise<(event: object) => Promise<void>> {
+  const print = (text: string): Promise<void> => terminal.data(terminal.out.isTTY ? sanitize(text) : text);
+  if (flags.template !== undefined) {
+    const { render } = await parseTemplate(flags.template);
+    return async (event) => {
+      const text = await render(event);
+      // A template with a condition prints nothing for the other events.
+      if (text !== '') await print(`${text}\n`);
+    };
   }
+  const paths = pathsOf(flags);
+  const selected = (event: object): unknown => (paths === undefined ? event : selectFields(event, paths));
+  const { jq } = flags;
+  if (jq !== undefined) return async (event) => print(await runJq(selected(event), jq, terminal.out.isTTY));
+  return (event) => terminal.json(selected(event));
 }
 
 /** Exit code 2 would mean that nothing was started or followed. */
