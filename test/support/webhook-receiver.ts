@@ -27,6 +27,8 @@ export class Receiver {
 
   static async start(): Promise<Receiver> {
     const server = createServer(async (request, response) => {
+      // Another webhook of the service can have an address at which nothing listened, and whose port this receiver now has.
+      if (!request.url?.startsWith('/hook')) return response.writeHead(404).end();
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const body = Buffer.concat(chunks);

@@ -349,11 +349,11 @@ describe('an address', () => {
     };
 
   it.each([
-    'http://127.1:PORT/',
-    'http://0x7f000001:PORT/',
-    'http://2130706433:PORT/',
-    'http://[::ffff:127.0.0.1]:PORT/',
-    'http://localhost:PORT/',
+    'http://127.1:PORT/hook',
+    'http://0x7f000001:PORT/hook',
+    'http://2130706433:PORT/hook',
+    'http://[::ffff:127.0.0.1]:PORT/hook',
+    'http://localhost:PORT/hook',
   ])('of this machine can be written as %s', async (url) => {
     const hook = await receiver();
     const { service } = await subscribe(url.replace('PORT', new URL(hook.url).port));
