@@ -441,6 +441,16 @@ describeWithChromium('the team page', () => {
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
   });
 
+  it('signs in with a code as soon as the service responds instead of a proxy', async () => {
+    const { page } = await newPage();
+    await page.route('**/page/session', (route) => route.fulfill({ status: 200, body: '<html>' }));
+    await page.goto(`${service.service.url}/#code=${await code()}&view=/inbox`);
+    await page.getByRole('heading', { name: 'The service is not available' }).waitFor();
+    await page.unroute('**/page/session');
+    await nudge(page);
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  });
+
   it('signs in once, even if the button is pressed twice', async () => {
     const { secret } = await service.api<{ secret: string }>('POST', '/local/tokens', { name: 'impatient', scopes: ['runs:read'] });
     const { page } = await newPage();

@@ -136,7 +136,7 @@ export class Api {
 }
 
 /** A proxy, or the network, responded instead of the service. @returns {never} */
-const foreign = () => {
+export const foreign = () => {
   throw new ApiError(502, { message: 'The response does not come from the service.' }, 0);
 };
 

@@ -2,7 +2,7 @@
  * The session. Its token is stored only in this tab (sessionStorage) and is deleted with it. A code arrives in the fragment of the
  * address, which browsers do not send to servers, and is removed from the address bar before anything else happens.
  */
-import { Api, ApiError, parseBody, Unreachable } from './api.js';
+import { Api, ApiError, foreign, parseBody, Unreachable } from './api.js';
 import { endNotifications } from './notifications.js';
 
 /**
@@ -27,18 +27,23 @@ export function takeCode() {
 
 /** Signs in with a code. @param {string} code @throws ApiError if it was used or has expired, Unreachable */
 export async function redeem(code) {
-  const response = await fetch('/page/session', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ code }),
-    cache: 'no-store',
-    credentials: 'omit',
-  }).catch(() => {
+  let response;
+  let text;
+  try {
+    response = await fetch('/page/session', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ code }),
+      cache: 'no-store',
+      credentials: 'omit',
+    });
+    text = await response.text();
+  } catch {
     throw new Unreachable();
-  });
-  const body = parseBody(await response.text());
+  }
+  const body = parseBody(text);
   if (!response.ok) throw new ApiError(response.status, body ?? {}, 0);
-  sessionStorage.setItem(place, body.token);
+  keepToken(body?.token ?? foreign());
 }
 
 /** @param {string} token */
