@@ -20,34 +20,27 @@ export async function untilReachable(attempt, { main, bannerPlace }) {
   addEventListener('online', onOnline);
   try {
     for (let failures = 0; ; failures++) {
-      /** @type {import('./poller.js').Problem['kind']} */
-      let kind;
-      let seconds = pauses[Math.min(failures, pauses.length - 1)] ?? 30;
       try {
         return await attempt();
       } catch (error) {
-        kind = unavailability(error) ?? rethrow(error);
-        if (error instanceof ApiError) seconds = Math.max(seconds, error.retryAfter);
+        const kind = unavailability(error);
+        if (kind === undefined) throw error;
+        banner ??= new Banner(bannerPlace, () => retry?.());
+        showUnavailable(main, kind);
+        const retryAfter = error instanceof ApiError ? error.retryAfter : 0;
+        const wait = Math.max(pauses[Math.min(failures, pauses.length - 1)] ?? 30, retryAfter) * 1_000;
+        banner.show({ kind, until: Date.now() + wait });
+        await new Promise((resolve) => {
+          retry = () => resolve(undefined);
+          setTimeout(retry, wait);
+        });
       }
-      banner ??= new Banner(bannerPlace, () => retry?.());
-      showUnavailable(main, kind);
-      const wait = seconds * 1_000;
-      banner.show({ kind, until: Date.now() + wait });
-      await new Promise((resolve) => {
-        retry = () => resolve(undefined);
-        setTimeout(retry, wait);
-      });
     }
   } finally {
     removeEventListener('online', onOnline);
     banner?.close();
   }
 }
-
-/** @param {unknown} error @returns {never} */
-const rethrow = (error) => {
-  throw error;
-};
 
 /** @param {HTMLElement} main @param {import('./poller.js').Problem['kind']} kind */
 function showUnavailable(main, kind) {
