@@ -1,13 +1,15 @@
 import { defineConfig } from 'vitest/config';
 import LongFirst from './test/support/long-first.ts';
+import { patience } from './test/support/time-limits.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // Colours and terminal detection must come from each test, never from the shell that runs the suite.
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
-    // In milliseconds. Some folders have a shorter limit (test/support/time-limits.ts).
-    provide: { timeLimit: 60_000 },
+    // In milliseconds. Some folders have another limit (test/support/time-limits.ts).
+    provide: { timeLimit: 120_000 },
+    expect: { poll: { timeout: patience } },
     // A missing golden file fails the test, locally and in CI; `npx vitest run FILE -u` writes it.
     update: 'none',
     pool: 'forks',

@@ -93,7 +93,7 @@ describe('a prompt', () => {
     const fake = fakeTerminal({ tty: true, columns: 80, env: colour });
     const prompter = createPrompter(fake.terminal, { clock: systemClock, drafts: new Drafts('/dev/null/drafts', systemClock) });
     const answer = show(prompter);
-    await expect.poll(() => fake.stderr(), { timeout: 20_000 }).toContain('plain');
+    await expect.poll(() => fake.stderr()).toContain('plain');
     for (const key of keys.endsWith('\r') ? [keys.slice(0, -1), '\r'] : [keys]) (fake.terminal.in.stream as PassThrough).write(key);
     await answer;
     expectHarmless(fake.stderr());

@@ -358,7 +358,7 @@ describe('inbox --all-profiles', () => {
     let seen = 0;
     const press = async (texts: string[], ...pressed: string[]): Promise<void> => {
       const isOpen = (): boolean => [...texts, '⏎ confirm'].every((text) => person.screen().includes(text, seen));
-      await expect.poll(isOpen, { interval: 5, timeout: 20_000 }).toBe(true);
+      await expect.poll(isOpen, { interval: 5 }).toBe(true);
       seen = person.screen().length;
       await person.press(...pressed);
     };

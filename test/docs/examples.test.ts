@@ -8,7 +8,7 @@ describe.concurrent('the examples of', () => {
   for (const document of documents) {
     const examples = consoleExamples(readDocument(document));
     if (examples.length === 0) continue;
-    it(document, { timeout: 60_000 }, async ({ expect: expectHere }) => {
+    it(document, async ({ expect: expectHere }) => {
       // One document shows that the launcher makes no difference.
       const { home, outputs } = await runExamples(examples, { processes: document === 'README.md' });
       const mismatches = examples.flatMap(({ command, line, output: expectedLines }, index) => {

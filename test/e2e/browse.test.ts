@@ -47,7 +47,7 @@ describeWithChromium('the browser of a run', () => {
     );
     const run = await machine.startRun('browsing');
 
-    await eventually('the slow page is requested', () => requestsFor('/slow') === 1, 30_000);
+    await eventually('the slow page is requested', () => requestsFor('/slow') === 1);
     expect((await browsers(machine)).length).toBeGreaterThan(1);
     const pid = (await machine.servicePid()) as number;
     kill(pid, 'SIGKILL');
@@ -55,7 +55,7 @@ describeWithChromium('the browser of a run', () => {
     await nothingLeft(machine);
 
     expect((await machine.here('local', 'up')).code).toBe(0);
-    await eventually('the slow page is requested again', () => requestsFor('/slow') === 2, 30_000);
+    await eventually('the slow page is requested again', () => requestsFor('/slow') === 2);
     expect((await machine.here('local', 'down')).code).toBe(0);
     await nothingLeft(machine);
 
@@ -69,7 +69,7 @@ describeWithChromium('the browser of a run', () => {
 
     open = false;
     const stoppedRun = await machine.startRun('browsing');
-    await eventually('the slow page is requested once more', () => requestsFor('/slow') === 4, 30_000);
+    await eventually('the slow page is requested once more', () => requestsFor('/slow') === 4);
     expect((await machine.here('runs', 'stop', stoppedRun, '--yes')).code).toBe(0);
     await nothingLeft(machine);
     for (const answer of resolvers) answer();

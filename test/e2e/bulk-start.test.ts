@@ -42,7 +42,7 @@ async function startRows(service: TestService, argv: readonly string[], killAt =
   });
 }
 
-it('starts each of a thousand rows exactly once, although the process is killed several times', { timeout: 60_000 }, async () => {
+it('starts each of a thousand rows exactly once, although the process is killed several times', async () => {
   // Only one run is executed, and it does not end, so that the test measures starting.
   const service = await startTestService({ plan: { ...defaultPlan, maxConcurrentRuns: 1 } });
   const agent = await service.agent('- exec: { run: "sleep 300" }');

@@ -54,4 +54,4 @@ it('ends no run because it has too many open files', async () => {
   expect(log).toContain('"trouble":"too_many_open_files"');
   kill(child.pid as number, 'SIGTERM');
   expect((await finished).code).toBe(0);
-}, 120_000);
+});

@@ -139,7 +139,7 @@ describeNeeding(needsPostgres, 'two nodes on one database', () => {
     expect(await takenOver(b)).toBe(lost.length);
     await open();
     await expectFinished(cluster, runs);
-  }, 120_000);
+  });
 
   it('hand over the runs of one that ends properly at once, without waiting for a lease', async () => {
     const cluster = await Cluster.create();

@@ -114,22 +114,18 @@ describe('connecting', () => {
     ['self-signed', 'self-signed'],
     ['expired', 'has expired'],
     ['wrong-name', 'is for another name'],
-  ] as [CertificateName, string][])(
-    'TLS: %s',
-    async (name, reason) => {
-      const server = await startHttps(name, (_, response) => response.end());
-      afterTest(server.close);
-      const trustingNetwork = { certificates: { authorities: (await import('../support/tls.ts')).authority } };
-      const result = await outcomeAt(change, `https://127.0.0.1:${server.port}`, undefined, { network: trustingNetwork });
-      expect(result).toMatchObject({
-        exit: 8,
-        waitTimes: [],
-        message: expect.stringContaining(reason),
-        hint: expect.stringContaining('--ca-file'),
-      });
-    },
-    10_000,
-  );
+  ] as [CertificateName, string][])('TLS: %s', async (name, reason) => {
+    const server = await startHttps(name, (_, response) => response.end());
+    afterTest(server.close);
+    const trustingNetwork = { certificates: { authorities: (await import('../support/tls.ts')).authority } };
+    const result = await outcomeAt(change, `https://127.0.0.1:${server.port}`, undefined, { network: trustingNetwork });
+    expect(result).toMatchObject({
+      exit: 8,
+      waitTimes: [],
+      message: expect.stringContaining(reason),
+      hint: expect.stringContaining('--ca-file'),
+    });
+  });
 
   it('TLS: the handshake is interrupted', async () => {
     const server = createServer((socket) => socket.destroy());

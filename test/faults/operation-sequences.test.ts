@@ -568,7 +568,7 @@ function checkFile(directory: string): void {
 }
 
 describe.each([20_261_120, 7])('random sequences of operations, seed %i', (seed) => {
-  it('never make the service fail, and leave everything consistent, even if it is killed in between', { timeout: 180_000 }, async () => {
+  it('never make the service fail, and leave everything consistent, even if it is killed in between', { timeout: 240_000 }, async () => {
     const clock = new ManualClock();
     const errors: LogEntry[] = [];
     const options = {

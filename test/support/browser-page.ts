@@ -2,6 +2,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { chromium, windowedChromium } from './chromium.ts';
 import { afterTest, whenDone } from './temporary.ts';
+import { patience } from './time-limits.ts';
 
 /** Without a process for a GPU, which machines for tests do not have: emulating it takes an eighth of the browser's CPU time. */
 export const browserArguments = ['--disable-gpu'];
@@ -35,7 +36,7 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<{ pa
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   });
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(patience);
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => message.type() === 'error' && problems.push(`console: ${message.text()}`));

@@ -1,5 +1,6 @@
 /** Waits for an external condition: checks it repeatedly, up to a time limit. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { patience } from './time-limits.ts';
 
 /**
  * The first result that is neither undefined nor false.
@@ -9,7 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export async function eventually<Value>(
   description: string,
   ask: () => Promise<Value | undefined | false> | Value | undefined | false,
-  limit = 30_000,
+  limit = patience,
 ): Promise<Value> {
   const deadline = Date.now() + limit;
   for (;;) {

@@ -15,8 +15,7 @@ export function prompting({ clock = systemClock, drafts = '/dev/null/drafts', en
   const prompter = createPrompter(fake.terminal, { clock, drafts: new Drafts(drafts, clock) });
   const stdin = fake.terminal.in.stream as PassThrough;
   const screen = (): string => stripVTControlCharacters(fake.stderr());
-  const shows = (text: string): Promise<void> =>
-    expect.poll(screen, { interval: 1, timeout: 20_000 }).toContain(text) as unknown as Promise<void>;
+  const shows = (text: string): Promise<void> => expect.poll(screen, { interval: 1 }).toContain(text) as unknown as Promise<void>;
   /** Lets everything that is due happen. */
   const turns = async (): Promise<void> => {
     for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -4,13 +4,13 @@ import { expect } from 'vitest';
 import { ignoreErrors } from '../../src/base/ignore-errors.ts';
 
 /** How long a loaded machine may take for something that needs no waiting, in milliseconds. */
-const patience = 15_000;
+const promptLimit = 15_000;
 
 /**
  * The result of the work. Fails the test if the work took so long that it must have waited for something.
  * @param limit milliseconds, if a limit is promised
  */
-export async function runPromptly<Value>(work: () => Promise<Value> | Value, limit = patience): Promise<Value> {
+export async function runPromptly<Value>(work: () => Promise<Value> | Value, limit = promptLimit): Promise<Value> {
   const took = stopwatch();
   const value = await work();
   expect(took()).toBeLessThan(limit);

@@ -1,7 +1,5 @@
 /** Waits for what a program shows on a terminal. */
-
-/** How long something may take to be shown, in milliseconds. */
-const patience = 15_000;
+import { patience } from './time-limits.ts';
 
 export class ShownText {
   readonly #read: () => string;

@@ -55,7 +55,7 @@ function watch(url: string, api: Api, runId: string): WatchHarness {
 }
 
 const until = (watcher: WatchHarness, type: RunEvent['type']): Promise<void> =>
-  expect.poll(() => watcher.events.some((event) => event.type === type), { timeout: 20_000 }).toBe(true) as unknown as Promise<void>;
+  expect.poll(() => watcher.events.some((event) => event.type === type)).toBe(true) as unknown as Promise<void>;
 
 function inShort(event: RunEvent): string {
   switch (event.type) {
@@ -148,12 +148,12 @@ describe.each([
     for (const [index, gate] of gates.entries()) {
       gate.open();
       if (index % 7 === 0) proxy.cut();
-      if (index % 10 === 9) await expect.poll(() => watcher.events.map(inShort), { timeout: 30_000 }).toContain(`m${index}`);
+      if (index % 10 === 9) await expect.poll(() => watcher.events.map(inShort)).toContain(`m${index}`);
     }
     const events = await watcher.end;
     expect(events.filter(({ type }) => type === 'message').map(inShort)).toEqual(gates.map((_, index) => `m${index}`));
     expect(events.at(-1)).toMatchObject({ type: 'run.finished' });
-  }, 120_000);
+  }, 240_000);
 
   it('continues after an outage of the service, whose start and end are reported once', async () => {
     const { api, proxy } = await setUp({ asks: askBehaviour });
@@ -162,7 +162,7 @@ describe.each([
     await until(watcher, 'human_request.pending');
     const before = Date.now();
     proxy.goDown();
-    await expect.poll(() => watcher.outages.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => watcher.outages.length).toBe(1);
     await approve(api, run.id);
     await api.until(run.id, 'completed');
     proxy.up = true;
@@ -182,7 +182,7 @@ describe.each([
     const run = await api.run('asks', 'Go');
     proxy.goDown();
     const watcher = watch(proxy.url, api, run.id);
-    await expect.poll(() => watcher.outages.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => watcher.outages.length).toBe(1);
     proxy.up = true;
     await until(watcher, 'human_request.pending');
     expect(watcher.outages).toHaveLength(2);

@@ -165,7 +165,7 @@ describeWithChromium('a page in a browser', () => {
       expect(answer.text).toMatch(/^%PDF-/);
       expect(answer.text.trimEnd()).toMatch(/%%EOF$/);
     }
-  }, 60_000);
+  });
 
   it('is printed for a client that waits, and not for one that has left', async () => {
     const folder = await temporaryDirectory();
@@ -187,5 +187,5 @@ describeWithChromium('a page in a browser', () => {
     expect(await runPromptly(() => abandonedPrints)).toMatchObject([rejection, rejection]);
     expect((await runPromptly(() => next)).toString('latin1', 0, 5)).toBe('%PDF-');
     expect(await starts()).toBe(2);
-  }, 60_000);
+  });
 });

@@ -94,4 +94,4 @@ it('no archive changes anything outside the directory', async () => {
   );
   // Each kind occurs often enough to be significant.
   expect(Math.min(counts.good, counts.refused, counts.links)).toBeGreaterThan(20);
-}, 120_000);
+});

@@ -110,7 +110,7 @@ for (const user of users) {
     const outcome = (name: string): Outcome => setting.outcomes[name] as Outcome;
     beforeAll(async () => {
       setting = await tryAll(user, 'contained');
-    }, 60_000);
+    });
 
     it.each([...names, 'raising limits'])('%s', (name) => {
       expect(successes(setting, name)).toEqual([]);
@@ -163,7 +163,7 @@ for (const user of users) {
     let setting: Setting;
     beforeAll(async () => {
       setting = await tryAll(user, 'host');
-    }, 60_000);
+    });
 
     // Otherwise, the attempts above would prove nothing.
     it.each(names)('can do what a contained one cannot: %s', (name) => {

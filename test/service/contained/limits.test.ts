@@ -47,7 +47,7 @@ for (const user of users) {
 
     beforeAll(async () => {
       outcomes = await drive(await stageFor(user), { port: 1, orders: orders(owner) });
-    }, 100_000);
+    });
 
     // The kernel does not limit the processes of root in another way.
     itNeeding(owner === 0 ? needsControlGroups : undefined, 'limit the number of processes', () => {

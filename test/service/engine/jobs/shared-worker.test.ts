@@ -110,7 +110,7 @@ describeNeeding(needsPostgres, 'a worker', () => {
       subjectIds.map((subjectId) => ['k', subjectId] as const),
     );
     await allHaveBegun.opened;
-  }, 20_000);
+  });
 
   it('claims jobs whose leases have ended in transactions of their own', async () => {
     const claims = await claimedTogether([...'abc'], claimJob, (store) => store.updateTable('jobs').set({ status: 'running' }).execute());
