@@ -9,7 +9,7 @@ export default defineConfig({
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
     // In milliseconds. Some folders have another limit (test/support/time-limits.ts).
     provide: { timeLimit: 120_000 },
-    expect: { poll: { timeout: patience } },
+    expect: { poll: { timeout: patience.inside } },
     // A missing golden file fails the test, locally and in CI; `npx vitest run FILE -u` writes it.
     update: 'none',
     pool: 'forks',

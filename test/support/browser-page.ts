@@ -36,7 +36,7 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<{ pa
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   });
-  page.setDefaultTimeout(patience);
+  page.setDefaultTimeout(patience.outside);
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => message.type() === 'error' && problems.push(`console: ${message.text()}`));

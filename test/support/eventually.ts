@@ -10,7 +10,7 @@ import { patience } from './time-limits.ts';
 export async function eventually<Value>(
   description: string,
   ask: () => Promise<Value | undefined | false> | Value | undefined | false,
-  limit = patience,
+  limit = patience.outside,
 ): Promise<Value> {
   const deadline = Date.now() + limit;
   for (;;) {

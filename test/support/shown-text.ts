@@ -26,7 +26,7 @@ export class ShownText {
 
   /** Resolves when this is shown after the previous match. @throws Error if it does not appear, or the program ends first */
   async shows(pattern: string | RegExp): Promise<void> {
-    const deadline = Date.now() + patience;
+    const deadline = Date.now() + patience.outside;
     for (;;) {
       const unreadText = this.#read().slice(this.#matchedLength);
       const match =
