@@ -14,6 +14,11 @@ export interface Envelope {
   resume: string | null;
 }
 
+export const envelopeMembers: readonly (keyof Envelope)[] = ['v', 'seq', 'type', 'ts', 'data', 'resume'];
+
+/** The members that name what the events of a stream are about. */
+export const subjectMembers = ['run_id', 'builder_run_id', 'artifact_id'] as const;
+
 /** An event in its envelope. @param Subject names what the event is about, such as `run_id` */
 export type Enveloped<Payloads, Subject, Resume extends string | null = string | null> = {
   [Type in keyof Payloads]: { v: 1; seq: number; type: Type } & Subject & { ts: string; data: Payloads[Type]; resume: Resume };

@@ -292,6 +292,12 @@ const changing = commands.filter(({ command }) => command.mutates).map(({ path }
 const withIds = new Set(
   commands.filter(({ command }) => Object.hasOwn(resultFields(command)?.fields ?? { id: '' }, 'id')).map(({ path }) => path.join(' ')),
 );
+/** Those that print what the service or a tool responds, or nothing. */
+const withOpenResults = new Set(
+  commands
+    .filter(({ command }) => command.isResultOpen || command.output === undefined || command.output.kind === 'raw')
+    .map(({ path }) => path.join(' ')),
+);
 const destroying = commands.filter(({ command }) => command.mutates && command.destructive).map(({ path }) => path.join(' '));
 
 describe.each(destroying)('aops %s', (id) => {
@@ -340,7 +346,16 @@ describe.each(changing)('aops %s --dry-run', (id) => {
 describe.each(changing)('aops %s, if its result cannot be printed as requested,', (id) => {
   it('changes nothing', async () => {
     const argv = [...id.split(' '), ...(changes()[id]?.argv ?? [])];
-    const forms = [['--jq', '.id |'], ['--fields', 'a,,b'], ['--template', '{{'], ...(withIds.has(id) ? [] : [['-o', 'id']])];
+    const forms = [
+      ...[['--jq', '.id |'], ['--fields', 'a,,b'], ['--template', '{{'], ...(withIds.has(id) ? [] : [['-o', 'id']])],
+      ...(withOpenResults.has(id)
+        ? []
+        : [
+            ['--fields', 'nope'],
+            ['--template', '{{ nope }}'],
+            ['--fields', 'nope', '-o', 'ndjson'],
+          ]),
+    ];
     for (const form of forms) expect(await service.cli([...argv, ...form])).toMatchObject({ code: 2, stdout: '' });
     expect(await state()).toEqual(untouchedState);
   });
@@ -454,9 +469,9 @@ describe('--idempotency-key', () => {
 describe('a result that turns out not to be printable as requested', () => {
   it('is not reported like a mistake that changed nothing', async () => {
     for (const [form, reason] of [
-      [['--fields', 'nope'], 'The result has no field "nope".'],
+      [['--fields', 'name.x'], 'The result has no field "name.x".'],
       [['--jq', '.name.x'], '--jq: Cannot index string with string ("x")'],
-      [['--template', '{{ nope }}'], 'The result has no field "nope".'],
+      [['--template', '{{ name.x }}'], 'The result has no field "name.x".'],
     ] as const) {
       const name = `Printed with ${form[0]}`;
       const result = await service.cli(['queues', 'create', name, ...form]);

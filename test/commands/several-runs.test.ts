@@ -187,10 +187,10 @@ describe.concurrent('runs respond RUN RUN', () => {
     const ids = await service.cli(['runs', 'respond', a, b, c, '--approve', '--yes', '-o', 'id']);
     expect(ids).toMatchObject({ code: 6, stdout: `${request?.id}\n` });
     // The outcome is reported even if the result cannot be printed as requested.
-    const unknown = await service.cli(['runs', 'respond', a, b, d, '--approve', '--yes', '--fields', 'nope']);
+    const unknown = await service.cli(['runs', 'respond', a, b, d, '--approve', '--yes', '--fields', 'title.x']);
     expect([unknown.code, unknown.stderr]).toEqual([
       6,
-      expect.stringMatching(/^The result has no field "nope"\.\nerror: 2 of 3 runs could not be answered\.$/m),
+      expect.stringMatching(/^The result has no field "title\.x"\.\nerror: 2 of 3 runs could not be answered\.$/m),
     ]);
     expect((await service.get(d)).request).toBeNull();
   });

@@ -2,15 +2,19 @@
 import { requiredOf, schemaAt } from '../../scripts/generate/contract-fields.ts';
 import type { ResultShape } from '../../src/cli/kit/result.ts';
 import { follow } from '../../src/cli/kit/tree.ts';
-import { resultFields } from '../../src/cli/program/result-fields.ts';
+import { checksFieldsFirst } from '../../src/cli/program/requested-form.ts';
+import { printedFields, resultFields } from '../../src/cli/program/result-fields.ts';
 import { commandTree } from '../../src/commands/index.ts';
+import { itemsOf } from '../../src/terminal/formats.ts';
 import type { CliResult } from './run-cli.ts';
 
-const changesForm = ['--fields', '--jq', '--dry-run', '-o', '--output', '--watch', '--curl', '--from'];
+const changesForm = ['--fields', '--jq', '--template', '--dry-run', '-o', '--output', '--curl', '--count'];
+/** Flags of commands that print something else with them: see `otherResults`. */
+const changesResult = ['--watch', '--from'];
 
 /** @throws Error naming the fields that are not declared, or missing */
 export async function checkDeclaredResult(argv: readonly string[], { code, stdout }: CliResult): Promise<void> {
-  if (code !== 0 || stdout === '' || !argv.includes('--json') || changesForm.some((flag) => argv.includes(flag))) return;
+  if (stdout === '' || !argv.includes('--json') || changesForm.some((flag) => argv.includes(flag))) return;
   const flags = argv.findIndex((word) => word.startsWith('-'));
   const { load, path } = follow(commandTree, argv.slice(0, flags));
   if (!load) return;
@@ -23,6 +27,11 @@ export async function checkDeclaredResult(argv: readonly string[], { code, stdou
   const rows = isList ? output.data : [output];
   // Some flags select a different result: `--count`.
   if (!Array.isArray(rows)) return;
+  const names = new Set(printedFields(command));
+  const unknownNames = itemsOf(output).flatMap((row) => Object.keys(row as object).filter((name) => !names.has(name)));
+  if (checksFieldsFirst(command) && unknownNames.length > 0)
+    throw new Error(`aops ${path.join(' ')} prints [${[...new Set(unknownNames)]}], which --fields would reject`);
+  if (code !== 0 || changesResult.some((flag) => argv.includes(flag))) return;
   const { contract, fields = {} } = command.result as ResultShape;
   const expected = [
     ...(contract === undefined ? [] : requiredOf(schemaAt(contract))),

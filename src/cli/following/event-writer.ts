@@ -4,15 +4,13 @@ import { checkFields, parseFields, selectFields } from '../../terminal/fields.ts
 import { runJq } from '../../terminal/jq.ts';
 import { sanitize } from '../../terminal/sanitize.ts';
 import { parseTemplate } from '../../terminal/template.ts';
-import type { Envelope } from '../../watch/envelope.ts';
+import { type Envelope, envelopeMembers } from '../../watch/envelope.ts';
 import { reshapesOutput } from '../kit/audience.ts';
 import type { Context } from '../kit/context.ts';
 import type { GlobalFlags } from '../kit/global-flags.ts';
 
 /** Resolves when the event has been passed to stdout. @throws AopsError if a filter or a template cannot be applied to it */
 export type WriteEvent = (event: Pick<Envelope, 'seq' | 'type'>) => Promise<void>;
-
-const envelopeFields: readonly (keyof Envelope)[] = ['v', 'seq', 'type', 'ts', 'data', 'resume'];
 
 interface Stream {
   /** The members of its events next to those of all streams, such as `run_id`. */
@@ -34,7 +32,7 @@ export async function checkEventForm(context: Context, { fields, resume }: Strea
       'The file records the position with complete events. Use --resume auto, which stores the position elsewhere.',
     );
   const paths = flags.template === undefined ? pathsOf(flags) : (await parseTemplate(flags.template)).paths;
-  checkFields([], paths ?? [], [...envelopeFields, ...fields]);
+  checkFields([], paths ?? [], [...envelopeMembers, ...fields]);
 }
 
 const pathsOf = ({ fields }: GlobalFlags): string[] | undefined => (fields === undefined ? undefined : parseFields(fields));

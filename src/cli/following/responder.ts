@@ -9,6 +9,7 @@ import type { HumanRequest } from '../../interface/types.ts';
 import type { Drafts } from '../../terminal/prompting/drafts.ts';
 import type { Prompter } from '../../terminal/prompts.ts';
 import { type Answer, type AnswersFile, answerFromFile, parseAnswersFile } from '../../watch/answers.ts';
+import type { subjectMembers } from '../../watch/envelope.ts';
 import { readText } from '../input/body.ts';
 import type { Context } from '../kit/context.ts';
 import { choice, text } from '../kit/flags.ts';
@@ -49,7 +50,7 @@ export interface FollowInput {
 export async function followOptions(
   context: Context,
   input: FollowInput,
-  subject: 'run_id' | 'builder_run_id' | 'artifact_id',
+  subject: (typeof subjectMembers)[number],
 ): Promise<FollowOptions> {
   if (context.format === 'ndjson') await checkEventForm(context, { fields: [subject], resume: input.resume });
   if (input.onRequest === 'prompt' && !context.terminal.interactive)

@@ -36,6 +36,10 @@ export interface Command<A extends Arguments = Arguments, O extends Options = Op
   readonly hidden?: boolean;
   /** The fields of the result, or of its rows; see result.ts. Used together with `output`. */
   readonly result?: ResultShape;
+  /** What it prints instead in some cases, such as for several things. */
+  readonly otherResults?: readonly ResultShape[];
+  /** Whether its result can have further fields, which only the service knows. */
+  readonly isResultOpen?: boolean;
   /** How the result is shown to people. Missing for commands that write their output directly or return nothing. */
   readonly output?: Output<Result> & AnyOutput;
   /** Resolves to the result to print, or to undefined when everything was already written. */

@@ -1,31 +1,52 @@
 /** The form of a result that flags ask for: what can be checked before a command runs, and what to say if it fails afterwards. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { parseFields } from '../../terminal/fields.ts';
+import { checkFields, parseFields } from '../../terminal/fields.ts';
 import { noIdsError } from '../../terminal/formats.ts';
 import { checkJq } from '../../terminal/jq.ts';
 import { parseTemplate } from '../../terminal/template.ts';
+import { envelopeMembers, subjectMembers } from '../../watch/envelope.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import type { Context } from '../kit/context.ts';
 import type { GlobalFlags } from '../kit/global-flags.ts';
 
 /**
  * Checks flags before the command changes anything, or waits for something that can take hours.
- * @throws UsageError for flags that exclude each other, `template_failed`, `jq_failed` for a filter that does not compile, `no_id`
+ * @throws UsageError for flags that exclude each other, `template_failed`, `jq_failed` for a filter that does not compile, `no_id`, and
+ * `unknown_field` for a field that no result of the command has
  */
-export async function checkForm({ format, flags }: Context, command: AnyCommand): Promise<void> {
-  if (flags.template !== undefined) await checkTemplateFlag(flags);
-  if (flags.fields !== undefined) parseFields(flags.fields);
+export async function checkForm(context: Context, command: AnyCommand): Promise<void> {
+  const { format, flags } = context;
+  const paths = flags.template === undefined ? pathsOf(flags) : await templatePaths(flags);
   if (flags.jq !== undefined) await checkJq(flags.jq);
+  if (paths !== undefined && checksFieldsFirst(command)) await checkFieldNames(context, command, paths);
   if (format === 'id' && flags.jq === undefined && flags.template === undefined) await checkHasIds(command);
 }
 
-async function checkTemplateFlag({ template = '', jq, fields }: GlobalFlags): Promise<void> {
+const pathsOf = ({ fields }: GlobalFlags): string[] | undefined => (fields === undefined ? undefined : parseFields(fields));
+
+async function templatePaths({ template = '', jq, fields }: GlobalFlags): Promise<string[]> {
   if (jq !== undefined || fields !== undefined)
     throw new UsageError(
       `--template cannot be combined with ${jq === undefined ? '--fields' : '--jq'}.`,
       'The template itself selects what is printed.',
     );
-  await parseTemplate(template);
+  return (await parseTemplate(template)).paths;
+}
+
+/**
+ * Whether the fields that a result cannot have are rejected before the command runs: if it changes something, or can wait until a person
+ * has answered. Other commands print whatever fields the service adds.
+ */
+export const checksFieldsFirst = ({ mutates, options, isResultOpen }: AnyCommand): boolean =>
+  isResultOpen !== true && (mutates === true || options?.notify !== undefined || options?.onRequest !== undefined);
+
+/** Checks only the first part of each path: what is in an object is not always known. */
+async function checkFieldNames(context: Context, command: AnyCommand, paths: readonly string[]): Promise<void> {
+  const fields = (await knownFields(context, command)) ?? [];
+  // A dry run prints the request.
+  if (fields.length === 0 || context.flags.dryRun) return;
+  const members = context.format === 'ndjson' && command.options?.onRequest !== undefined ? [...envelopeMembers, ...subjectMembers] : [];
+  checkFields([], paths, [...fields, ...members]);
 }
 
 async function checkHasIds(command: AnyCommand): Promise<void> {
@@ -37,8 +58,8 @@ async function checkHasIds(command: AnyCommand): Promise<void> {
 /** The fields that --fields and --template may name: without them, an empty list would accept any name. Loaded only when they are needed. */
 export async function knownFields({ flags }: Context, command: AnyCommand): Promise<readonly string[] | undefined> {
   if ((flags.fields === undefined && flags.template === undefined) || command.output?.kind === 'raw') return undefined;
-  const { resultFields } = await import('./result-fields.ts');
-  return Object.keys(resultFields(command)?.fields ?? {});
+  const { printedFields } = await import('./result-fields.ts');
+  return printedFields(command);
 }
 
 const formErrors = new Set(['unknown_field', 'jq_failed', 'template_failed', 'no_id']);

@@ -15,11 +15,17 @@ export interface ResultFields {
 /** Undefined for a command that prints no result of its own. */
 export function resultFields({ result, output }: AnyCommand): ResultFields | undefined {
   if (!result) return undefined;
-  const { contract, fields } = result as ResultShape;
-  const contractTypes = contract === undefined ? {} : (contractFields as Record<string, Record<string, string>>)[contract];
-  const fieldTypes = Object.fromEntries(Object.entries(fields ?? {}).map(([name, shape]) => [name, typeWord(shape)]));
   const list = output?.kind === 'list' || output?.kind === 'raw';
-  return { list, contract: contract ?? null, fields: { ...contractTypes, ...fieldTypes } };
+  return { list, contract: result.contract ?? null, fields: typesOf(result) };
+}
+
+/** The names of all fields that a command can print, in whatever case. */
+export const printedFields = ({ result, otherResults = [] }: AnyCommand): string[] =>
+  result === undefined ? [] : [...new Set([result, ...otherResults].flatMap((shape) => Object.keys(typesOf(shape))))];
+
+function typesOf({ contract, fields = {} }: ResultShape): Record<string, string> {
+  const contractTypes = contract === undefined ? {} : (contractFields as Record<string, Record<string, string>>)[contract];
+  return { ...contractTypes, ...Object.fromEntries(Object.entries(fields).map(([name, shape]) => [name, typeWord(shape)])) };
 }
 
 const typeWord = (shape: FieldShape): string => (typeof shape === 'string' ? shape : Array.isArray(shape) ? 'object[]' : 'object');

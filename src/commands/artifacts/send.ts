@@ -34,6 +34,8 @@ export default defineCommand({
     { command: "aops artifacts send ARTIFACT 'as a line chart' --from 2", text: 'Start from an earlier revision' },
   ],
   result: returns('sendArtifactMessage.user_message'),
+  // With --watch.
+  otherResults: [returns('getArtifact.artifact')],
   output: recordOutput<ArtifactMessage | Artifact>((result) =>
     'html_code_present' in result
       ? artifactRecord(result)

@@ -39,6 +39,19 @@ export default defineCommand({
     },
   ],
   result: returns('createCases.added_cases[]'),
+  // With --from.
+  otherResults: [
+    returns({
+      file: 'string',
+      queue_id: 'uuid',
+      rows: 'integer',
+      created: 'integer',
+      created_before: 'integer',
+      failed: 'integer',
+      failed_file: 'string|null',
+      ledger: 'string',
+    }),
+  ],
   output: recordOutput<Case | ImportSummary>((result) => ('rows' in result ? importedRecord(result) : caseRecord(result))),
   async run(context, input) {
     const client = await context.client();

@@ -34,6 +34,7 @@ export default defineCommand({
   ],
   // The structured content, whose fields depend on the tool, or `content` if it has none.
   result: returns('callMcp', { content: 'object[]?' }),
+  isResultOpen: true,
   output: documentOutput<Record<string, unknown>>((data, view) => showData(data, wordsOf(data), view)),
   async run(context, input) {
     const args = toolArguments(await bodyFromFlags(context, input));

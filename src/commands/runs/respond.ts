@@ -62,6 +62,8 @@ export default defineCommand({
     { command: "aops runs respond RUN --answer 'A note?=@note.md'", text: 'Read a long answer from a file' },
   ],
   result: returns('respondToHumanRequest.human_request'),
+  // For several runs.
+  otherResults: [returns({ run_id: 'uuid', error: 'object?' })],
   output: oneOrSeveralOutput(
     recordOutput<AnsweredRun>((request) => ({
       Answered: request.title,

@@ -85,6 +85,20 @@ export default defineCommand({
     { command: 'RUN=$(aops runs start --agent invoice-check -o id)', text: 'Print only the ID, for a script' },
   ],
   result: returns('startRun.run'),
+  // With --from.
+  otherResults: [
+    returns({ row: 'integer' }),
+    returns({
+      file: 'string',
+      rows: 'integer',
+      started: 'integer',
+      started_before: 'integer',
+      failed: 'integer',
+      failed_file: 'string|null',
+      ledger: 'string|null',
+      runs: 'object[]',
+    }),
+  ],
   output: recordOutput<Run | StartSummary | RowList<StartedRow>>((result) =>
     'rows' in result ? summaryFields(result) : runFields(result as Run),
   ),

@@ -27,6 +27,8 @@ export default defineCommand({
     },
   ],
   result: returns('stopRun', { id: 'uuid' }),
+  // For several runs.
+  otherResults: [returns({ error: 'object?' })],
   output: oneOrSeveralOutput(
     textOutput<Stopped>((result) => result.message ?? `Stopped ${result.id}.`),
     listOutput<Stopped>({

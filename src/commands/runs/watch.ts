@@ -49,6 +49,8 @@ export default defineCommand({
     { command: "aops runs watch RUN --tail 10 --until 'Deployed * to production'", text: 'Wait for a message' },
   ],
   result: returns('getRun.run'),
+  // For several runs.
+  otherResults: [returns('listRuns.data[]')],
   async run(context, input) {
     const options = await followOptions(context, input, 'run_id');
     const selection = await selectRuns(context, input);
