@@ -50,10 +50,8 @@ describe('closing', () => {
     stuckSocket.write(`POST /v2/sandboxes HTTP/1.1\r\n${auth(api)}Expect: 100-continue\r\nContent-Length: 10\r\n\r\n`);
     await new Promise<void>((resolve) => stuckSocket.once('data', () => resolve()));
     const startedAt = performance.now();
-    await api.service.close();
-    const took = performance.now() - startedAt;
-    expect(took).toBeGreaterThan(4_000);
-    expect(took).toBeLessThan(9_000);
+    await runPromptly(() => api.service.close(), 9_000);
+    expect(performance.now() - startedAt).toBeGreaterThan(4_000);
     expect(await idleEnd).toBe('');
     expect(await stuckEnd).toBe('HTTP/1.1 100 Continue\r\n\r\n');
   });

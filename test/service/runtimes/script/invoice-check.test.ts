@@ -54,14 +54,12 @@ async function play(decide: (title: string, answers: Answers) => HumanAnswer) {
 const report = async () => (await place.sandbox.read('report.md', 10_000)).bytes.toString();
 
 it('pays when approved', async () => {
-  const startedAt = performance.now();
   const { host, outcome, sleptMilliseconds } = await play((title, { approvals }) => ({
     type: 'approval',
     approved: find(approvals, title),
   }));
   expect(outcome).toEqual({ status: 'completed' });
   expect(sleptMilliseconds).toBe(1_000);
-  expect(sleptMilliseconds + performance.now() - startedAt).toBeLessThan(3_000);
   expect(host.texts).toEqual([
     "Good morning! I am Ada. Let me look at today's invoices.",
     '6 invoices, 4065.75 EUR in all. One vendor name is unclear, so I am looking it up.',
