@@ -186,7 +186,8 @@ export class BrowserSession {
     if (storage === undefined) return;
     const state: SessionState = { url: this.#page.url(), storage };
     const file = this.#folders.state;
-    await writeFile(`${file}.new`, JSON.stringify(state), { mode: 0o600 });
+    // Synced, because the name would otherwise lead to an empty file after a power failure.
+    await writeFile(`${file}.new`, JSON.stringify(state), { mode: 0o600, flush: true });
     await rename(`${file}.new`, file);
   }
 
