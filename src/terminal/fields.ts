@@ -1,5 +1,6 @@
 /** `--fields a,b.c`: selects parts of a result by dot paths, which also apply to the elements of lists. */
 import { UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import { isObject } from '../base/values.ts';
 
 /** The paths of a `--fields` value. @throws UsageError when a path is empty. */
@@ -53,9 +54,20 @@ export function checkFields(items: readonly unknown[], paths: readonly string[],
     if (ends.has('found')) continue;
     const mayExist = ends.has('open') || knownFields.includes(splitPath(path)[0]);
     if (mayExist && !ends.has('missing inside')) continue;
-    throw new UsageError(`The result has no field "${path}".`, `Fields: ${available.join(', ')}.`, 'unknown_field');
+    throw unknownField(path, available);
   }
 }
+
+/** The error for a field that a result does not have. @param names the fields that it has */
+export function unknownField(path: string, names: readonly string[]): UsageError {
+  const member = memberOf(path);
+  const similar = names.includes(member) ? undefined : nearest(member, names);
+  const hint = `${similar === undefined ? '' : `Did you mean ${similar}? `}Fields: ${names.join(', ')}.`;
+  return new UsageError(`The result has no field "${path}".`, hint, 'unknown_field');
+}
+
+/** The name of the member of the result that a path leads into. */
+export const memberOf = (path: string): string => splitPath(path)[0];
 
 type PathEnd = 'found' | 'open' | 'missing' | 'missing inside';
 

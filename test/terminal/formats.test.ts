@@ -145,6 +145,13 @@ describe('--fields', () => {
     expect(selectFields({ a: { b: 1, c: 2, d: 3 } }, ['a.b', 'a.d'])).toEqual({ a: { b: 1, d: 3 } });
   });
 
+  test('suggests the field that was probably meant', async () => {
+    const hintFor = (fields: string) => render(list, { format: 'json', fields }).catch((error) => error.hint);
+    expect(await hintFor('id,staus')).toBe('Did you mean status? Fields: agent, id, questions, status.');
+    // The first part of this one exists.
+    expect(await hintFor('agent.nme')).toBe('Fields: agent, id, questions, status.');
+  });
+
   test.each(['nope', 'agent.nope', 'id.x', 'id.length', 'questions.nope', 'constructor', '__proto__'])(
     'unknown field %s lists the known ones',
     async (fields) => {

@@ -1,6 +1,6 @@
 /** The form of a result that flags ask for: what can be checked before a command runs, and what to say if it fails afterwards. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { checkFields, parseFields } from '../../terminal/fields.ts';
+import { memberOf, parseFields, unknownField } from '../../terminal/fields.ts';
 import { noIdsError } from '../../terminal/formats.ts';
 import { checkJq } from '../../terminal/jq.ts';
 import { parseTemplate } from '../../terminal/template.ts';
@@ -45,8 +45,13 @@ async function checkFieldNames(context: Context, command: AnyCommand, paths: rea
   const fields = (await knownFields(context, command)) ?? [];
   // A dry run prints the request.
   if (fields.length === 0 || context.flags.dryRun) return;
-  const members = context.format === 'ndjson' && command.options?.onRequest !== undefined ? [...envelopeMembers, ...subjectMembers] : [];
-  checkFields([], paths, [...fields, ...members]);
+  const printsEvents = context.format === 'ndjson' && command.options?.onRequest !== undefined;
+  const members = new Set(printsEvents ? [...fields, ...envelopeMembers, ...subjectMembers] : fields);
+  const unknownPath = paths.find((path) => !members.has(memberOf(path)));
+  if (unknownPath === undefined) return;
+  const { resultFields } = await import('./result-fields.ts');
+  const names = [...Object.keys(resultFields(command)?.fields ?? {}), ...(printsEvents ? envelopeMembers : [])];
+  throw unknownField(unknownPath, names.sort());
 }
 
 async function checkHasIds(command: AnyCommand): Promise<void> {
