@@ -144,6 +144,17 @@ describe('a trusted .aops.toml', () => {
     expect(started.stderr).toContain(`Using the agent "greeter" from ${path.join(repository, '.aops.toml')}.`);
   });
 
+  it('selects the service and the team whose names are completed, which are not offered elsewhere', async () => {
+    await write('profile = "local"\n');
+    await cli(['config', 'trust']);
+    await cli(['profiles', 'use', 'acme'], { cwd: env.HOME as string });
+    const signedIn = { env: { AOPS_API_KEY: service.service.token } };
+    expect(await cli(['__refresh', 'agents'], signedIn)).toMatchObject({ code: 0, stderr: '' });
+    const completion = ['__complete', '--', 'agents', 'get', ''];
+    expect((await cli(completion, signedIn)).stdout).toMatch(/^greeter\t.*\n$/);
+    expect((await cli(completion, { ...signedIn, cwd: env.HOME as string })).stdout).toBe('');
+  });
+
   it('reports a profile that does not exist', async () => {
     await write('profile = "nowhere"\n');
     await cli(['config', 'trust']);

@@ -35,7 +35,8 @@ export async function remoteWords(
 /** The cache for the service that the flags and the configuration select; undefined if not signed in. */
 export function cacheFor(context: Context, source: RemoteSource, place: Place, of: string | undefined): CompletionCache | undefined {
   try {
-    const { base_url, team_id, credential } = resolveConfig({ flags: place, env: context.env, store: context.store });
+    const { env, store, project } = context;
+    const { base_url, team_id, credential } = resolveConfig({ flags: place, env, store, project });
     if (!credential.value || base_url.value === undefined || team_id.value === undefined) return undefined;
     return new CompletionCache(context.paths.cache, source, [
       base_url.value,
