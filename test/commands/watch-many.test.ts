@@ -283,3 +283,16 @@ describe.concurrent('runs watch --agent', () => {
     expect(result.stderr).not.toContain('Come back');
   });
 });
+
+it('runs watch --all --resume auto remembers a position for each team', async () => {
+  const services = await Promise.all([startTestService(), startTestService()]);
+  const env = { AOPS_DATA_DIR: services[0].env.AOPS_DATA_DIR as string };
+  const runs = await Promise.all(services.map((each) => each.waiting(pay)));
+  const watch = (index: number) =>
+    (services[index] as TestService).cli(['runs', 'watch', '--all', '--no-new', '-o', 'ndjson', '--resume', 'auto'], { env });
+  for (const [index, run] of runs.entries()) {
+    const result = await watch(index);
+    expect([result.code, new Set(result.lines<RunEvent>().map(({ run_id }) => run_id))]).toEqual([12, new Set([run])]);
+  }
+  for (const index of [0, 1]) expect(await watch(index)).toMatchObject({ code: 12, stdout: '' });
+});

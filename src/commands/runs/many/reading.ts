@@ -20,7 +20,7 @@ export async function openManyReading(context: Context, selection: RunSelection,
   const hasWindow = tail !== undefined || since !== undefined;
   if (resume === undefined) return { point: hasWindow ? await windowOf(context, selection, { tail, since }) : undefined, until };
   if (hasWindow) throw new UsageError('For several runs, --tail and --since cannot be combined with --resume.');
-  const stream = { stream: 'runs', id: streamId(selection) };
+  const stream = { stream: 'runs', id: streamId(context, selection) };
   const decode = (token: string) => pointFor(pointOf(token, 'runs', 'a stream of runs'), selection);
   return { ...(await openResumption(context, resume, stream, decode)), until };
 }
@@ -54,14 +54,14 @@ function pointFor(point: RunsPoint, selection: RunSelection): RunsPoint {
   );
 }
 
-/** The same for the same runs in any order, and for the same filters. */
-function streamId(selection: RunSelection): string {
+/** The same for the same runs in any order, and for the same filters of a team. */
+function streamId(context: Context, selection: RunSelection): string {
   const text =
     selection.kind === 'named'
       ? selection.runs
           .map(({ id }) => id)
           .sort()
           .join()
-      : JSON.stringify(selection.filter);
+      : JSON.stringify([context.teamId(), selection.filter]);
   return crypto().createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
