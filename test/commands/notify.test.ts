@@ -82,6 +82,24 @@ describe('--exec', () => {
     expect(await service.read('event.json')).toBe(`${lastLine}\n`);
   });
 
+  it('runs the command with variables for the same profile, team, and service, but without the credential', async () => {
+    const { url, teamId } = service.service;
+    const profiles = { mine: { base_url: url, team_id: teamId }, other: { base_url: 'https://acme.example', team_id: teamId } };
+    await service.file('exec-config/config.json', JSON.stringify({ current_profile: 'other', profiles }));
+    const env = { AOPS_CONFIG_DIR: `${service.folder}/exec-config`, AOPS_BASE_URL: '', AOPS_TEAM_ID: '' };
+    const run = await service.start(quick);
+    const command = 'echo "$AOPS_PROFILE $AOPS_TEAM_ID $AOPS_BASE_URL $AOPS_API_KEY."';
+    for (const [flags, variables] of [
+      [['--profile', 'mine'], 'mine   .'],
+      [['--profile', 'other', '--base-url', url], `other  ${url} .`],
+      [['--profile', 'mine', '--team', teamId], `mine ${teamId}  .`],
+    ] as const)
+      expect(await service.cli(['runs', 'wait', run, ...flags, '--exec', command], { env })).toMatchObject({
+        code: 0,
+        stderr: `${variables}\n`,
+      });
+  });
+
   it('reports a failure of the command, which changes neither the watch nor its exit code', async () => {
     const run = await service.start(quick);
     const result = await service.cli(['runs', 'wait', run, '--exec', 'echo "\u001b[31mno" >&2; exit 7']);

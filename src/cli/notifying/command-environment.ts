@@ -16,11 +16,12 @@ const connecting: ReadonlySet<string> = new Set(overridingVariables);
 /**
  * The environment of aops without its secrets, and variables that describe the event. For an event of one of several profiles,
  * AOPS_PROFILE is that profile, so that the command calls aops with it.
+ * @param selection variables with which aops uses the same service and team as the command that watches
  */
-export function commandEnvironment(env: Environment, event: StreamedEvent): Record<string, string> {
+export function commandEnvironment(env: Environment, selection: Environment, event: StreamedEvent): Record<string, string> {
   const { requestId, requestTitle, agentName, runNumber, run, profile } = factsOf(event);
   const isRemoved = (name: string) => secretVariables.has(name) || (profile !== undefined && connecting.has(name));
-  const inherited = Object.entries(env).filter(([name]) => !isRemoved(name));
+  const inherited = Object.entries(profile === undefined ? { ...env, ...selection } : env).filter(([name]) => !isRemoved(name));
   const described = {
     AOPS_EVENT: event.type,
     AOPS_RUN_ID: event.run_id,

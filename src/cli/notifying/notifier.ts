@@ -1,6 +1,7 @@
 /** Notifies the person at the terminal (--notify) and a command (--exec) of the events of a stream while it is watched. */
 import { UsageError } from '../../base/errors.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
+import { selectedByConfig, selectedByFlags } from '../connect/selection-variables.ts';
 import { length } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
 import { text, toggle } from '../kit/flags.ts';
@@ -74,13 +75,15 @@ export class Notifier {
   }
 }
 
-function commandQueue({ terminal, clock, env, cwd, launcher }: Context, command: string): CommandQueue<StreamedEvent> {
+function commandQueue(context: Context, command: string): CommandQueue<StreamedEvent> {
+  const { terminal, clock, env, cwd, launcher } = context;
+  const selection = { ...selectedByConfig(context.config()), ...selectedByFlags(context.flags) };
   return new CommandQueue<StreamedEvent>({
     run: (event, signal) =>
       runCommand({
         command,
         input: `${JSON.stringify(event)}\n`,
-        env: commandEnvironment(env, event),
+        env: commandEnvironment(env, selection, event),
         cwd,
         platform: launcher.platform,
         clock,

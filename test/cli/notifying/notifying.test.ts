@@ -253,7 +253,7 @@ describe('the environment of --exec', () => {
   it('contains the event and no secrets of aops', () => {
     const env = { PATH: '/bin', AOPS_API_KEY: 'k', AOPS_CLIENT_SECRET: 's', AOPS_WEBHOOK_SECRET: 'w', AOPS_PROFILE: 'ci' };
     const data = { human_request: { id: 'q1', title: `Pay\0 ${'x'.repeat(5_000)}`, agent_name: 'payer', run_number: 7 } };
-    const { AOPS_REQUEST_TITLE, ...variables } = commandEnvironment(env, event('human_request.pending', data));
+    const { AOPS_REQUEST_TITLE, ...variables } = commandEnvironment(env, {}, event('human_request.pending', data));
     expect(variables).toEqual({
       PATH: '/bin',
       AOPS_PROFILE: 'ci',
@@ -268,7 +268,7 @@ describe('the environment of --exec', () => {
   });
 
   it('contains the status of a run that has ended', () => {
-    const { AOPS_EVENT, AOPS_RUN_STATUS } = commandEnvironment({}, event('run.finished', { run: { status: 'failed' } }));
+    const { AOPS_EVENT, AOPS_RUN_STATUS } = commandEnvironment({}, {}, event('run.finished', { run: { status: 'failed' } }));
     expect([AOPS_EVENT, AOPS_RUN_STATUS]).toEqual(['run.finished', 'failed']);
   });
 });

@@ -5,6 +5,7 @@ import { UsageError } from '../../../base/errors.ts';
 import type { Environment } from '../../../config/paths.ts';
 import { resolveConfig } from '../../../config/resolve.ts';
 import { ConfigStore } from '../../../config/store.ts';
+import { flagVariables, selectedByConfig, selectedByFlags } from '../../connect/selection-variables.ts';
 import { flagName } from '../../kit/flags.ts';
 import { type GlobalFlags, globalFlags } from '../../kit/global-flags.ts';
 import { type Entries, entryOf } from '../../kit/tree.ts';
@@ -88,16 +89,6 @@ function unlessBroken(readAliases: () => Record<string, string>): Record<string,
   }
 }
 
-/** Flags before the name of a program that it gets as variables, because it has its own flags. */
-const variables = {
-  profile: 'AOPS_PROFILE',
-  team: 'AOPS_TEAM_ID',
-  baseUrl: 'AOPS_BASE_URL',
-  caFile: 'AOPS_CA_FILE',
-  clientCert: 'AOPS_CLIENT_CERT',
-  clientKey: 'AOPS_CLIENT_KEY',
-} as const;
-
 /**
  * The environment of a program: aops itself as AOPS_BIN, and the profile, team and agent that commands use here. It contains no credential
  * that was not there before: `aops api` and `aops auth token` provide access.
@@ -107,28 +98,22 @@ async function environmentFor(host: Host, before: readonly string[], word: strin
   addOptions(parser, globalFlags);
   parser.parseOptions([...before]);
   const flags = optionValues(globalFlags, parser.opts()) as GlobalFlags;
-  const other = Object.entries(flags).find(([key, value]) => value !== undefined && value !== false && !(key in variables));
+  const other = Object.entries(flags).find(([key, value]) => value !== undefined && value !== false && !(key in flagVariables));
   if (other)
     throw new UsageError(
       `${flagName(other[0])} is a flag of built-in commands, and "${word}" is another program.`,
       `If it accepts the flag, pass it after the name: aops ${word} ${flagName(other[0])}`,
     );
-  const entries = Object.entries(variables).map(([key, name]) => [name, flags[key as keyof typeof variables]]);
-  const fromFlags = Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Record<string, string>;
-  return { ...host.env, ...(await selectedVariables(host, flags)), ...fromFlags, AOPS_BIN: host.argv[1] || host.execPath };
+  const selected = { ...(await configuredVariables(host, flags)), ...selectedByFlags(flags) };
+  return { ...host.env, ...selected, AOPS_BIN: host.argv[1] || host.execPath };
 }
 
-/** What the profile and `.aops.toml` select; nothing if the configuration is broken, which a program may be meant to repair. */
-async function selectedVariables(host: Host, flags: GlobalFlags): Promise<Record<string, string>> {
+/** What the configuration selects; nothing if it is broken, which a program may be meant to repair. */
+async function configuredVariables(host: Host, flags: GlobalFlags): Promise<Record<string, string>> {
   const project = await projectOf(host);
   try {
     const store = new ConfigStore(pathsOf(host).config);
-    const { profile, team_id, agent } = resolveConfig({ flags, env: host.env, store, project });
-    return {
-      ...(profile.value === undefined ? {} : { AOPS_PROFILE: profile.value }),
-      ...(team_id.source === 'project' ? { AOPS_TEAM_ID: String(team_id.value) } : {}),
-      ...(agent.source === 'project' ? { AOPS_AGENT: String(agent.value) } : {}),
-    };
+    return selectedByConfig(resolveConfig({ flags, env: host.env, store, project }));
   } catch {
     return {};
   }
