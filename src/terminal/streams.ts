@@ -40,6 +40,8 @@ export interface TerminalOptions {
   quiet?: boolean;
   /** False for `--no-input`. */
   input?: boolean;
+  /** Completes the commands that notes, warnings, and errors suggest. */
+  suggestions?: (text: string) => string;
 }
 
 /** One output stream and its capabilities. */
@@ -200,12 +202,13 @@ export class Terminal {
 
   /** A line on stderr about progress; silenced by --quiet, and after a broken pipe, when the command ends silently. */
   note(text: string): void {
-    if (!this.quiet && !this.brokenPipe.aborted) this.#writeErr(`${text}\n`);
+    if (!this.quiet && !this.brokenPipe.aborted) this.warn(text);
   }
 
   /** A line on stderr that --quiet does not silence. */
   warn(text: string): void {
-    this.#writeErr(`${text}\n`);
+    const { suggestions } = this.#options;
+    this.#writeErr(`${suggestions === undefined ? text : suggestions(text)}\n`);
   }
 
   /** Whether notifications reach a person: stderr or stdout is a terminal, and this is not CI. */

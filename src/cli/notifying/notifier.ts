@@ -1,7 +1,7 @@
 /** Notifies the person at the terminal (--notify) and a command (--exec) of the events of a stream while it is watched. */
 import { UsageError } from '../../base/errors.ts';
 import { PromptCancelled } from '../../terminal/prompts.ts';
-import { selectedByConfig, selectedByFlags } from '../connect/selection-variables.ts';
+import { selectedByConfig, selectedByFlags } from '../connect/selection.ts';
 import { length } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
 import { text, toggle } from '../kit/flags.ts';

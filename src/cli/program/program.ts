@@ -7,6 +7,7 @@ import { exitCodes, UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import type { OutputFormat } from '../../config/settings.ts';
 import { outputFailure, Terminal } from '../../terminal/streams.ts';
+import { suggestionsWithSelection } from '../connect/selection.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import type { Context } from '../kit/context.ts';
 import { type ChangeFlags, type GlobalFlags, globalFlags } from '../kit/global-flags.ts';
@@ -258,7 +259,8 @@ class Program {
   #takeFlags(parser: Parser): void {
     this.#flags = optionValues(globalFlags, parser.opts()) as GlobalFlags;
     const { color, quiet, noInput } = this.#flags;
-    this.#terminal.configure({ quiet, input: !noInput, ...(color === undefined ? {} : { color }) });
+    const suggestions = (text: string): string => suggestionsWithSelection(text, this.#flags);
+    this.#terminal.configure({ quiet, input: !noInput, suggestions, ...(color === undefined ? {} : { color }) });
   }
 
   /** Whether errors should be printed as JSON, as far as is known if parsing failed. */

@@ -2,6 +2,7 @@
 
 import { AopsError } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
+import { suggestionsWithSelection } from '../../cli/connect/selection.ts';
 import { type AnswerOutcome, answerHere } from '../../cli/following/answer-here.ts';
 import type { PendingRequest } from '../../cli/following/pending-requests.ts';
 import { recentSteps } from '../../cli/following/recent-steps.ts';
@@ -129,7 +130,7 @@ export class InboxSession {
     const { terminal, signal } = this.#context;
     if (!profile || !(error instanceof AopsError) || error instanceof PromptCancelled || signal.aborted) throw error;
     terminal.warn(sanitizeLine(`Profile "${profile}": ${error.message}`));
-    if (error.hint !== undefined) terminal.warn(sanitizeLine(error.hint));
+    if (error.hint !== undefined) terminal.warn(sanitizeLine(suggestionsWithSelection(error.hint, { profile })));
     terminal.warn(sanitizeLine(`Not answered here: ${title}`));
   }
 

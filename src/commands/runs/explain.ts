@@ -1,3 +1,4 @@
+import { withSelection } from '../../cli/connect/selection.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { documentOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
@@ -55,6 +56,8 @@ export default defineCommand({
   async run(context, input): Promise<RunExplanation> {
     const run = await readComparedRun(context, input.run);
     const goodRun = await lastGoodRun(context, run.record.run);
-    return explainRun(run, goodRun === undefined ? undefined : await readComparedRun(context, goodRun));
+    const explanation = explainRun(run, goodRun === undefined ? undefined : await readComparedRun(context, goodRun));
+    const next = explanation.next.map(({ command, text }) => ({ command: withSelection(command, context.flags), text }));
+    return { ...explanation, next };
   },
 });

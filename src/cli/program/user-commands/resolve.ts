@@ -5,7 +5,7 @@ import { UsageError } from '../../../base/errors.ts';
 import type { Environment } from '../../../config/paths.ts';
 import { resolveConfig } from '../../../config/resolve.ts';
 import { ConfigStore } from '../../../config/store.ts';
-import { flagVariables, selectedByConfig, selectedByFlags } from '../../connect/selection-variables.ts';
+import { flagVariables, selectedByConfig, selectedByFlags } from '../../connect/selection.ts';
 import { flagName } from '../../kit/flags.ts';
 import { type GlobalFlags, globalFlags } from '../../kit/global-flags.ts';
 import { type Entries, entryOf } from '../../kit/tree.ts';

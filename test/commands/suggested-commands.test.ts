@@ -1,0 +1,25 @@
+/** The commands that aops suggests reach the same team as the command that suggests them. */
+import { beforeAll, expect, it } from 'vitest';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let run: string;
+beforeAll(async () => {
+  service = await startTestService();
+  run = await service.waiting('- approve: { id: pay, title: "Pay?" }');
+});
+
+it('an error repeats the flags that select the team', async () => {
+  const flags = ['--team', service.service.teamId];
+  const hint = `Answer with \`aops ${flags.join(' ')} runs respond ${run} --approve\`, then continue with \`aops ${flags.join(' ')} runs watch ${run}\`.`;
+  expect(await service.cli(['runs', 'watch', run, ...flags])).toMatchObject({ code: 12, stderr: expect.stringContaining(`hint: ${hint}`) });
+  const { stderr } = await service.cli(['runs', 'watch', run, '--json', ...flags]);
+  expect((JSON.parse(stderr.trimEnd().split('\n').at(-1) as string) as { error: { hint: string } }).error.hint).toBe(hint);
+  expect((await service.cli(['runs', 'watch', run])).stderr).toContain(`Answer with \`aops runs respond ${run} --approve\``);
+});
+
+it('an explanation repeats them', async () => {
+  const explained = await service.cli(['runs', 'explain', run, '--base-url', service.service.url, '--json']);
+  const { next } = explained.json<{ next: { command: string }[] }>();
+  expect(next.map(({ command }) => command)).toContain(`aops --base-url ${service.service.url} runs watch 1`);
+});
