@@ -1,4 +1,8 @@
-/** How a client starts `aops mcp serve`: the program, its arguments, and the folders that are not in their default places. */
+/**
+ * How a client starts `aops mcp serve`: the program, its arguments, the folders that are not in their default places, and the files that
+ * connecting requires.
+ */
+import path from 'node:path';
 import type { Context } from '../../cli/kit/context.ts';
 import { configPaths, homeFolder } from '../../config/paths.ts';
 
@@ -17,11 +21,25 @@ export function serverEntry(context: Context, absolute: boolean, options: readon
   const [program, ...first] = context.launcher.command;
   const { profile } = context.config();
   const args = ['mcp', 'serve', ...(profile.value === undefined ? [] : ['--profile', profile.value]), ...options];
-  const folders = foldersOf(context);
+  const env = { ...foldersOf(context), ...certificatesOf(context) };
   return {
     ...(absolute ? { command: program, args: [...first, ...args] } : { command: 'aops', args }),
-    ...(Object.keys(folders).length === 0 ? {} : { env: folders }),
+    ...(Object.keys(env).length === 0 ? {} : { env }),
   };
+}
+
+/** Whether a variable in an entry has a path as its value, not a secret. */
+export const isPathVariable = (name: string): boolean => /^AOPS_(?:(?:CONFIG|DATA|CACHE)_DIR|CA_FILE|CLIENT_CERT|CLIENT_KEY)$/.test(name);
+
+/** The files for TLS that a flag or this shell specifies. Stored settings apply to the client too. */
+function certificatesOf(context: Context): Record<string, string> {
+  const { ca_file, client_cert, client_key } = context.config();
+  const files = { AOPS_CA_FILE: ca_file, AOPS_CLIENT_CERT: client_cert, AOPS_CLIENT_KEY: client_key };
+  return Object.fromEntries(
+    Object.entries(files).flatMap(([name, { value, source }]) =>
+      value !== undefined && (source === 'flag' || source === 'environment') ? [[name, path.resolve(context.cwd, value)]] : [],
+    ),
+  );
 }
 
 /** The folders that are not in their default places. Secrets from the environment are not passed on. */

@@ -24,6 +24,23 @@ const install = (argv: string[], options: { tty?: boolean; env?: Record<string, 
 const home = (file: string) => path.join(service.folder, 'home', file);
 
 describe('mcp install', () => {
+  it('passes on the files that connecting requires', async () => {
+    const config = async (flags: string[], env: Record<string, string>) => {
+      const result = await service.cli(['mcp', 'config', ...flags, '--json'], { env: { ...profile, AOPS_PROFILE: 'prod', ...env } });
+      return result.json<{ mcpServers: { aops: { env: object } } }>().mcpServers.aops.env;
+    };
+    expect(await config(['--ca-file', 'ca.pem'], { AOPS_CLIENT_CERT: '/c.pem', AOPS_CLIENT_KEY: '/k.pem' })).toMatchObject({
+      AOPS_CA_FILE: path.join(service.folder, 'ca.pem'),
+      AOPS_CLIENT_CERT: '/c.pem',
+      AOPS_CLIENT_KEY: '/k.pem',
+    });
+    // A stored setting applies to the client too.
+    await service.file('stored/config.json', JSON.stringify({ settings: { ca_file: '/stored.pem' } }));
+    expect(Object.keys(await config([], { AOPS_CONFIG_DIR: path.join(service.folder, 'stored'), AOPS_PROFILE: '' }))).not.toContain(
+      'AOPS_CA_FILE',
+    );
+  });
+
   it('shows the change, needs --yes without a terminal, and stores a copy of the file', async () => {
     const before = '{\n  // mine\n  "servers": {\n    "x": { "command": "x", "env": { "PW": "open-sesame-1" } }\n  }\n}\n';
     await service.file('home/.config/Code/User/mcp.json', before);

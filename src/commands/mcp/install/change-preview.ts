@@ -3,6 +3,7 @@ import { createRedactor } from '../../../base/redaction.ts';
 import { isObject, shorten } from '../../../base/values.ts';
 import { renderDiff } from '../../../terminal/diff.ts';
 import type { Styles } from '../../../terminal/style.ts';
+import { isPathVariable } from '../entry.ts';
 
 /** Characters of a line; some clients write their whole file on one. */
 const maxLineLength = 300;
@@ -38,8 +39,7 @@ const tokenForm = /^(?=.*\d)(?=.*[A-Za-z])[\w+=.:-]{20,}$/;
 
 function secretsOf(value: unknown, name = '', isSecret = false): [name: string, value: string][] {
   if (typeof value === 'string') {
-    const isOwn = /^AOPS_(CONFIG|DATA|CACHE)_DIR$/.test(name);
-    return !isOwn && (isSecret || tokenForm.test(value)) ? [[name, value]] : [];
+    return !isPathVariable(name) && (isSecret || tokenForm.test(value)) ? [[name, value]] : [];
   }
   if (Array.isArray(value)) return value.flatMap((item) => secretsOf(item, name, isSecret));
   if (!isObject(value)) return [];

@@ -70,7 +70,7 @@ function isOurs({ command, args }: JsonObject): boolean {
   return words.some((word, index) => word === 'mcp' && words[index + 1] === 'serve');
 }
 
-/** Variables that are not set any more are removed; those of the user are kept. */
+/** Folders that are not set any more are removed; what else the user or an earlier command has added is kept. */
 const ownVariable = /^AOPS_(CONFIG|DATA|CACHE)_DIR$/;
 
 function mergedEntry(existing: JsonObject | undefined, entry: JsonObject): JsonObject {
