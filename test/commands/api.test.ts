@@ -201,6 +201,15 @@ describe('aops api', () => {
     expect(unsetResult.stderr).toContain('export AOPS_API_KEY=$(aops auth token)');
   });
 
+  it('prints what the connection and the credential of another profile require with the curl command', async () => {
+    const profiles = { acme: { base_url: 'https://acme.example', team_id: service.service.teamId } };
+    await service.file('curl/config.json', JSON.stringify({ profiles }));
+    const env = { AOPS_CONFIG_DIR: `${service.folder}/curl`, AOPS_API_KEY: '', AOPS_BASE_URL: '' };
+    const { stdout, stderr } = await service.cli(['api', 'getTeam', '--curl', '--profile', 'acme', '--ca-file', "it's.pem"], { env });
+    expect(stdout).toContain(` \\\n  --cacert 'it'\\''s.pem' \\\n  -H "Authorization`);
+    expect(stderr).toContain('export AOPS_API_KEY=$(aops --profile acme auth token)');
+  });
+
   it('filters with --jq, and shows headers with --include', async () => {
     expect(await api(`agents/${agent}`, '--jq', '.agent.name')).toMatchObject({ code: 0, stdout: 'greeter\n', stderr: '' });
     const headerResult = await api(`agents/${agent}`, '--include');

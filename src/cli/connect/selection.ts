@@ -48,8 +48,8 @@ export function withSelection(command: string, flags: SelectionFlags): string {
   return words.length === 0 ? command : command.replace(/^aops (?=[a-z])/, `aops ${words.join(' ')} `);
 }
 
-/** The same for every command that a text suggests, in backticks or after a colon, unless it only shows help. */
+/** The same for every command that a text suggests, in backticks, in `$(...)`, or after a colon, unless it only shows help. */
 export const suggestionsWithSelection = (text: string, flags: SelectionFlags): string =>
   text.replace(suggestion, (command) => withSelection(command, flags));
 
-const suggestion = new RegExp(`(?<=\`|: )aops (?!(?:${independent})\\b|[^\`]*--help)[a-z]`, 'g');
+const suggestion = new RegExp(`(?<=\`|: |[$][(])aops (?!(?:${independent})\\b|[^\`]*--help)[a-z]`, 'g');

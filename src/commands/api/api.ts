@@ -124,6 +124,8 @@ async function printCurl(context: Context, request: ServiceRequest, { input }: I
     import('../../client/idempotency.ts'),
   ]);
   const key = request.mutates ? (context.flags.idempotencyKey ?? newIdempotencyKey()) : undefined;
-  await context.terminal.line(curlCommand(requireBaseUrl(context.config()), request, { key, bodyFile: input }));
+  const config = context.config();
+  const files = { cacert: config.ca_file.value, cert: config.client_cert.value, key: config.client_key.value };
+  await context.terminal.line(curlCommand(requireBaseUrl(config), request, { key, bodyFile: input, files }));
   if (!context.env.AOPS_API_KEY) context.terminal.note('To run it, set the variable first: export AOPS_API_KEY=$(aops auth token)');
 }

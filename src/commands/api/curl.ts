@@ -7,11 +7,14 @@ export interface CurlParts {
   key: string | undefined;
   /** The source of the body, if it is a file or standard input. */
   bodyFile: string | undefined;
+  /** Files for TLS, by the option of curl. */
+  files: Readonly<Partial<Record<'cacert' | 'cert' | 'key', string | undefined>>>;
 }
 
-export function curlCommand(baseUrl: string, { method, path, headers, body }: ServiceRequest, { key, bodyFile }: CurlParts): string {
+export function curlCommand(baseUrl: string, { method, path, headers, body }: ServiceRequest, { key, bodyFile, files }: CurlParts): string {
   const lines = [
     `curl${method === 'GET' ? '' : ` -X ${method}`} ${shellQuoted(baseUrl + path)}`,
+    ...Object.entries(files).flatMap(([option, file]) => (file === undefined ? [] : [`--${option} ${shellQuoted(file)}`])),
     '-H "Authorization: Bearer $AOPS_API_KEY"',
     ...Object.entries({ ...headers, ...(key === undefined ? {} : { 'idempotency-key': key }) }).map(
       ([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`,
