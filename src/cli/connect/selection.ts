@@ -33,8 +33,8 @@ const repeatedFlags = { profile: '--profile', team: '--team', baseUrl: '--base-u
 
 type SelectionFlags = Partial<Pick<GlobalFlags, keyof typeof repeatedFlags>>;
 
-/** A value that neither a shell nor JSON has to quote, because suggestions are a part of both. */
-const plainValue = /^[\w@%+=:,./-]+$/;
+/** A value that neither a shell nor JSON has to quote, because suggestions are a part of both, and that is not an address with a password. */
+const plainValue = /^[\w%+=:,./-]+$/;
 
 /** Commands that do not depend on a service, or set up one. */
 const independent = 'local|serve|config|profiles|alias|extensions|completion|help|commands';

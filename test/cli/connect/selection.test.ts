@@ -14,6 +14,7 @@ describe('a suggested command', () => {
 
   it('does not get what a shell or JSON would have to quote', () => {
     expect(withSelection('aops runs watch 17', { ...acme, team: 'a"; ls' })).toBe('aops --profile acme runs watch 17');
+    expect(withSelection('aops runs watch 17', { baseUrl: 'https://user:secret@acme.example' })).toBe('aops runs watch 17');
   });
 
   it.each([
