@@ -39,10 +39,12 @@ describe('in GitHub Actions', () => {
 
   it('a waiting run becomes a warning that says how to answer', async () => {
     const run = await service.run('- approve: { id: ok, title: "Pay: 3, now?" }');
-    const started = await service.cli(['runs', 'watch', run], { env });
+    const started = await service.cli(['runs', 'watch', run, '--team', service.service.teamId], { env });
     expect(started.code).toBe(12);
     expect(commands(started.stderr)).toEqual([
-      expect.stringMatching(/^::warning title=Run \S+ is waiting for a person::.*Pay: 3, now\?.*%0AAnswer with `aops runs respond/),
+      expect.stringMatching(
+        /^::warning title=Run \S+ is waiting for a person::.*Pay: 3, now\?.*%0AAnswer with `aops --team \S+ runs respond/,
+      ),
     ]);
     expect(await readFile(summary, 'utf8')).toContain('| Request | Pay&#58; 3&#44; now&#63; |');
   });

@@ -23,3 +23,11 @@ it('an explanation repeats them', async () => {
   const { next } = explained.json<{ next: { command: string }[] }>();
   expect(next.map(({ command }) => command)).toContain(`aops --base-url ${service.service.url} runs watch 1`);
 });
+
+it('so does the doctor', async () => {
+  await service.file('doctor/config.json', JSON.stringify({ profiles: { acme: { base_url: 'https://acme.example' } } }));
+  const env = { AOPS_CONFIG_DIR: `${service.folder}/doctor`, AOPS_API_KEY: '', AOPS_BASE_URL: '', AOPS_TEAM_ID: '' };
+  const { stdout } = await service.cli(['doctor', '--offline', '--profile', 'acme', '--json'], { env });
+  const { checks } = JSON.parse(stdout) as { checks: { id: string; hint: string | null }[] };
+  expect(checks.find(({ id }) => id === 'credential')?.hint).toContain('`aops --profile acme auth login`');
+});

@@ -8,6 +8,7 @@ import type { AopsError } from '../../base/errors.ts';
 import { shorten } from '../../base/values.ts';
 import type { HumanRequest, Run } from '../../interface/types.ts';
 import { isGitHubActions } from '../../terminal/workflow-commands.ts';
+import { suggestionsWithSelection } from '../connect/selection.ts';
 import type { Context } from '../kit/context.ts';
 import { runTitle } from '../names/run-names.ts';
 
@@ -20,16 +21,13 @@ export function reportToGitHub(context: Context, run: ReportedRun, error: AopsEr
   if (!reportsToGitHub(context)) return;
   const { env, terminal } = context;
   const title = titleOf(run);
+  const hint = error?.hint === undefined ? undefined : suggestionsWithSelection(error.hint, context.flags);
   if (error)
-    terminal.annotate(
-      run.status === 'waiting' ? 'warning' : 'error',
-      title,
-      shorten(`${error.message}\n${error.hint ?? ''}`.trim(), maxLength),
-    );
+    terminal.annotate(run.status === 'waiting' ? 'warning' : 'error', title, shorten(`${error.message}\n${hint ?? ''}`.trim(), maxLength));
   const file = env.GITHUB_STEP_SUMMARY;
   if (!file) return;
   try {
-    appendFileSync(file, summaryOf(run, error));
+    appendFileSync(file, summaryOf(run, hint));
   } catch (failure) {
     terminal.warn(`The summary of the job cannot be written: ${(failure as Error).message}`);
   }
@@ -50,15 +48,15 @@ const titleOf = (run: ReportedRun): string => `Run ${runTitle(run)} ${endings[ru
 
 const signs: Readonly<Record<string, string>> = { completed: ':white_check_mark:', waiting: ':hourglass:' };
 
-/** The section of the summary, in Markdown. Exported for tests. */
-export function summaryOf(run: ReportedRun, error: AopsError | undefined): string {
+/** The section of the summary, in Markdown. @param hint what to do if it has not completed */
+function summaryOf(run: ReportedRun, hint: string | undefined): string {
   const { started_at, completed_at } = run;
   const rows = {
     ID: run.id,
     Duration: started_at && completed_at ? formatDuration(Date.parse(completed_at) - Date.parse(started_at)) : undefined,
     Request: run.pending_human_request?.title,
     Error: run.error ?? undefined,
-    'What to do': error?.hint,
+    'What to do': hint,
   };
   const lines = Object.entries(rows).flatMap(([name, value]) => (value ? [`| ${name} | ${asText(shorten(value, maxLength))} |`] : []));
   return `### ${signs[run.status] ?? ':x:'} ${asText(titleOf(run))}\n\n| | |\n| --- | --- |\n${lines.join('\n')}\n\n`;

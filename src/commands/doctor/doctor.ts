@@ -2,6 +2,7 @@ import { capitalize } from '../../base/capitalize.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { version } from '../../base/version.ts';
+import { suggestionsWithSelection } from '../../cli/connect/selection.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { flag } from '../../cli/kit/flags.ts';
 import { column, documentOutput } from '../../cli/kit/output.ts';
@@ -61,7 +62,10 @@ export default defineCommand({
   async run(context, input): Promise<Diagnosis> {
     const { checks, usableConfig } = await settingsChecks(context);
     const serviceResults = usableConfig && !input.offline ? await serviceChecks(context) : skippedServiceChecks();
-    const all = [...checks, ...serviceResults, ...(await machineChecks(context))];
+    const all = [...checks, ...serviceResults, ...(await machineChecks(context))].map(({ hint, ...check }) => ({
+      ...check,
+      hint: hint === null ? null : suggestionsWithSelection(hint, context.flags),
+    }));
     const failures = all.filter(({ status }) => status === 'fail');
     const diagnosis = { version, ok: failures.length === 0, checks: all };
     if (diagnosis.ok) return diagnosis;
