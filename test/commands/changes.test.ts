@@ -476,7 +476,7 @@ describe('a result that turns out not to be printable as requested', () => {
       const name = `Printed with ${form[0]}`;
       const result = await service.cli(['queues', 'create', name, ...form]);
       expect([result.code, result.stdout]).toEqual([1, '']);
-      expect(result.stderr).toContain(`error: The command has made its changes, but the result cannot be printed: ${reason}`);
+      expect(result.stderr).toContain(`error: The command was carried out, but its result cannot be printed: ${reason}`);
       expect((await json<{ name: string }>('queues', 'get', name)).name).toBe(name);
     }
     expect((await service.cli(['queues', 'list', '--fields', 'nope'])).code).toBe(2);

@@ -74,7 +74,7 @@ export const isFormError = (error: unknown): error is UsageError => error instan
 
 /** The same error, for a command that has changed something: exit code 2 would mean that it has not. */
 export const afterChanges = ({ message, code, hint, details }: UsageError): AopsError =>
-  new AopsError(`The command has made its changes, but the result cannot be printed: ${message}`, {
+  new AopsError(`The command was carried out, but its result cannot be printed: ${message}`, {
     ...{ code, hint, details },
     exit: exitCodes.failure,
   });
