@@ -86,7 +86,7 @@ export async function writeState(file: string, state: LocalState): Promise<void>
     await fs.promises.rename(partial, file);
   } catch (error) {
     await fs.promises.rm(partial, { force: true }).catch(() => undefined);
-    throw writeFailure(error, file);
+    throw writeFailure(error, file, 'AOPS_DATA_DIR');
   }
 }
 

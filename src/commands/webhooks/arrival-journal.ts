@@ -82,7 +82,7 @@ export class ArrivalJournal {
       return new ArrivalJournal({ folder, journalId, unlock, maxBytes }, records);
     } catch (error) {
       unlock?.();
-      throw writeFailure(error, folder);
+      throw writeFailure(error, folder, 'AOPS_DATA_DIR');
     }
   }
 
@@ -142,7 +142,7 @@ export class ArrivalJournal {
       closeSync(previousDescriptor);
       if (oldId !== null) rmSync(fileOf(this.#folder, oldId), { force: true });
     } catch (error) {
-      throw writeFailure(error, file);
+      throw writeFailure(error, file, 'AOPS_DATA_DIR');
     }
   }
 
@@ -150,7 +150,7 @@ export class ArrivalJournal {
     try {
       this.#bytes += writeLine(this.#descriptor, line);
     } catch (error) {
-      throw writeFailure(error, fileOf(this.#folder, this.#fileId));
+      throw writeFailure(error, fileOf(this.#folder, this.#fileId), 'AOPS_DATA_DIR');
     }
   }
 }
