@@ -27,6 +27,8 @@ export interface BridgeOptions {
   write(line: string): Promise<void>;
   /** Receives messages that do not go to the client. */
   log(text: string): void;
+  /** Completes the commands that a text suggests to the user. */
+  suggestions(text: string): string;
   /** Which tools are passed on; all by default. */
   policy?: ToolPolicy;
 }
@@ -189,7 +191,7 @@ export class Bridge {
   /** Answers a request without sending it. A call of a tool gets a result, because that is what a model reads. */
   async #refuseRequest({ id, method }: Request, message: string): Promise<undefined> {
     if (method !== 'tools/call') return void (await this.#answer(id, { code: rpcCodes.methodNotFound, message }));
-    const result = { content: [{ type: 'text', text: message }], isError: true };
+    const result = { content: [{ type: 'text', text: this.#options.suggestions(message) }], isError: true };
     await this.#options.write(JSON.stringify({ jsonrpc: '2.0', id, result }));
     return undefined;
   }
@@ -283,8 +285,9 @@ export class Bridge {
     return this.#session === undefined ? {} : legacyHeaders({ version: this.#session.version, session: this.#session.id });
   }
 
-  #answer(id: string | number | null, error: RpcFailure): Promise<void> {
-    return this.#options.write(JSON.stringify({ jsonrpc: '2.0', id, error }));
+  #answer(id: string | number | null, { message, ...error }: RpcFailure): Promise<void> {
+    const failure = { ...error, message: this.#options.suggestions(message) };
+    return this.#options.write(JSON.stringify({ jsonrpc: '2.0', id, error: failure }));
   }
 
   /** Passes a message of the service to the client on one line, otherwise unchanged. */

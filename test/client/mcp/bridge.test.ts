@@ -20,6 +20,7 @@ function newBridge(server: RawServer, options: Parameters<typeof newClient>[1] =
   const bridge = new Bridge(newClient(server.url, options).client, {
     write: async (line) => void lines.push(line),
     log: (text) => void logEntries.push(text),
+    suggestions: (text) => text.replaceAll('`aops ', '`aops --profile acme '),
   });
   const send = (...messages: unknown[]): void => {
     for (const message of messages) bridge.receive(Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)));
@@ -468,7 +469,9 @@ describe('human requests', () => {
     await plain.repliesTo(initialize({}));
     const lines = await plain.repliesTo(rpc('tools/list', 1), respond());
     expect(lines.find(({ id }) => id === 1)?.result).toEqual({ tools: [{ name: 'stop_run' }] });
-    expect(JSON.stringify(lines.find(({ id }) => id === 5)?.result)).toContain('Only a person can answer a human request');
+    const refusal = JSON.stringify(lines.find(({ id }) => id === 5)?.result);
+    expect(refusal).toContain('Only a person can answer a human request');
+    expect(refusal).toContain('`aops --profile acme inbox` or `aops --profile acme runs respond RUN`');
     expect(server.requests).toHaveLength(2);
 
     const capable = newBridge(server);
@@ -497,7 +500,12 @@ describe('a policy', () => {
   it('sends exactly the call that was checked', async () => {
     const server = await scriptedServer(result());
     const lines: string[] = [];
-    const bridge = new Bridge(newClient(server.url).client, { write: async (line) => void lines.push(line), log: () => undefined, policy });
+    const bridge = new Bridge(newClient(server.url).client, {
+      write: async (line) => void lines.push(line),
+      log: () => undefined,
+      suggestions: String,
+      policy,
+    });
     for (const name of ['"start_run","name":"list_runs"', '"list_runs","name":"start_run"', '["list_runs"]', 'null'])
       bridge.receive(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":${name}}}`));
     await bridge.idle();
