@@ -10,6 +10,8 @@ export interface ErrorView {
   styles?: Styles;
   /** Adds the stack traces of the error and its causes. */
   debug?: boolean;
+  /** Completes the commands that a hint suggests. */
+  suggested?: (hint: string) => string;
 }
 
 /** The exit code with which an error ends the process. */
@@ -22,10 +24,16 @@ export function exitCodeOf(error: unknown): ExitCode {
  * request, and what to do next, each on its own line.
  */
 export function renderError(error: unknown, view: ErrorView): string {
-  return view.json ? errorJson(error) : errorLines(error, view);
+  return view.json ? errorJson(error, view) : errorLines(error, view);
 }
 
-const errorJson = (error: unknown): string => escapeJson(JSON.stringify({ error: errorFields(error) }));
+const errorJson = (error: unknown, view: ErrorView): string =>
+  escapeJson(JSON.stringify({ error: { ...errorFields(error), hint: hintOf(error, view) } }));
+
+function hintOf(error: unknown, { suggested }: ErrorView): string | undefined {
+  const hint = error instanceof AopsError ? error.hint : undefined;
+  return hint === undefined || suggested === undefined ? hint : suggested(hint);
+}
 
 /** An error as programs read it. */
 export function errorFields(error: unknown): Record<string, unknown> {
@@ -46,14 +54,16 @@ export function errorFields(error: unknown): Record<string, unknown> {
   };
 }
 
-function errorLines(error: unknown, { styles = plainStyles, debug = false }: ErrorView): string {
+function errorLines(error: unknown, view: ErrorView): string {
+  const { styles = plainStyles, debug = false } = view;
   // Further lines are indented, so that an untrusted message cannot fake a hint.
   const message = sanitize(messageOf(error)).trimEnd().replaceAll('\n', '\n  ');
   const lines = [error instanceof AopsError && error.isIntended ? message : `${styles.error('error:')} ${message}`];
   if (error instanceof AopsError) {
     const facts = factsOf(error.details);
     if (facts) lines.push(styles.dim(`  ${facts}`));
-    if (error.hint) lines.push(`${styles.accent('hint:')} ${sanitize(error.hint).replaceAll('\n', '\n  ')}`);
+    const hint = hintOf(error, view);
+    if (hint) lines.push(`${styles.accent('hint:')} ${sanitize(hint).replaceAll('\n', '\n  ')}`);
   }
   if (debug) lines.push(styles.dim(sanitize(stacksOf(error))));
   return lines.join('\n');

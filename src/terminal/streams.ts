@@ -40,7 +40,7 @@ export interface TerminalOptions {
   quiet?: boolean;
   /** False for `--no-input`. */
   input?: boolean;
-  /** Completes the commands that notes, warnings, and errors suggest. */
+  /** Completes the commands that a text suggests. */
   suggestions?: (text: string) => string;
 }
 
@@ -202,13 +202,22 @@ export class Terminal {
 
   /** A line on stderr about progress; silenced by --quiet, and after a broken pipe, when the command ends silently. */
   note(text: string): void {
-    if (!this.quiet && !this.brokenPipe.aborted) this.warn(text);
+    if (!this.quiet && !this.brokenPipe.aborted) this.#writeErr(`${text}\n`);
+  }
+
+  /** A note that suggests commands. It contains no text of the service, which is never changed. */
+  advise(text: string): void {
+    this.note(this.suggested(text));
+  }
+
+  /** A text with the commands that it suggests in the form in which they do the same as here. */
+  suggested(text: string): string {
+    return this.#options.suggestions?.(text) ?? text;
   }
 
   /** A line on stderr that --quiet does not silence. */
   warn(text: string): void {
-    const { suggestions } = this.#options;
-    this.#writeErr(`${suggestions === undefined ? text : suggestions(text)}\n`);
+    this.#writeErr(`${text}\n`);
   }
 
   /** Whether notifications reach a person: stderr or stdout is a terminal, and this is not CI. */

@@ -23,5 +23,6 @@ export async function askHere(context: Context, client: Client, run: Run, reques
   const done = outcome === 'answered' ? `Answered: ${request.title}` : `Left pending: ${request.title}`;
   const next = outcome === 'answered' ? 'Watch the run' : 'Answer it later';
   const command = outcome === 'answered' ? 'watch' : 'respond';
-  context.terminal.note(`${sanitizeLine(done)}\n${next} with: aops runs ${command} ${runWord(requestedRun)}`);
+  context.terminal.note(sanitizeLine(done));
+  context.terminal.advise(`${next} with: aops runs ${command} ${runWord(requestedRun)}`);
 }

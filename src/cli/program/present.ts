@@ -71,7 +71,7 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
   const { data, total, offset } = await list.collect();
   const totalText = list.isCounted ? ` of ${total}` : '';
   if (data.length === 0) {
-    terminal.note(
+    terminal.advise(
       offset > 0 && total > 0 && list.isCounted
         ? `The list has only ${pluralize(total, 'row')}; --offset ${offset} is past its end.`
         : list.isFiltered
@@ -107,6 +107,7 @@ export async function presentError(terminal: Terminal, error: unknown, options: 
   const exit = error instanceof AopsError ? error.exit : exitCodes.failure;
   const wasInterrupted = exit === exitCodes.interrupted || exit === exitCodes.terminated;
   const isSilent = wasInterrupted && !options.json && !(error instanceof AopsError && error.details.idempotency_key);
-  if (!isSilent) terminal.warn(renderError(error, { ...options, styles: await terminal.err.styles() }).trimEnd());
+  const suggested = (hint: string): string => terminal.suggested(hint);
+  if (!isSilent) terminal.warn(renderError(error, { ...options, styles: await terminal.err.styles(), suggested }).trimEnd());
   return exit;
 }

@@ -82,7 +82,7 @@ export default defineCommand({
     await storeSecretsOf(context, result.agent, secrets);
     // The interface allows an agent without a procedure. Unless the service provides one, the agent cannot run until it has one.
     if (body.build === undefined && body.source_build_id === undefined && !result.build)
-      context.terminal.note(
+      context.terminal.advise(
         `The agent cannot run yet, because it has no procedure. Add one with: aops agents update ${shellWord(result.agent.name)} --procedure FILE`,
       );
     return result.agent;
@@ -95,9 +95,8 @@ async function storeSecretsOf(context: Context, { id, name }: Agent, secrets: re
     await storeSecrets(context, id, secrets);
   } catch (error) {
     const words = secrets.map((secret) => `${secret.name}=@FILE`).join(' ');
-    context.terminal.warn(
-      `The agent was created, but not all of its secrets were stored. Store them with: aops agents secrets set ${shellWord(name)} ${words}`,
-    );
+    const remedy = context.terminal.suggested(`Store them with: aops agents secrets set ${shellWord(name)} ${words}`);
+    context.terminal.warn(`The agent was created, but not all of its secrets were stored. ${remedy}`);
     throw error;
   }
 }

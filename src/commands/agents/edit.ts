@@ -128,7 +128,7 @@ async function promote(context: Context, input: CommandInput<typeof args, typeof
     input.promote ??
     (context.flags.yes || (await context.prompter.confirm({ message: `Make revision ${number} live, so that new runs use it?` })));
   if (!wanted) {
-    context.terminal.note(`Make it live with: aops revisions promote ${shellWord(input.agent)}@${number}`);
+    context.terminal.advise(`Make it live with: aops revisions promote ${shellWord(input.agent)}@${number}`);
     return draft;
   }
   const client = await context.client();

@@ -127,5 +127,5 @@ async function printCurl(context: Context, request: ServiceRequest, { input }: I
   const config = context.config();
   const files = { cacert: config.ca_file.value, cert: config.client_cert.value, key: config.client_key.value };
   await context.terminal.line(curlCommand(requireBaseUrl(config), request, { key, bodyFile: input, files }));
-  if (!context.env.AOPS_API_KEY) context.terminal.note('To run it, set the variable first: export AOPS_API_KEY=$(aops auth token)');
+  if (!context.env.AOPS_API_KEY) context.terminal.advise('To run it, set the variable first: export AOPS_API_KEY=$(aops auth token)');
 }

@@ -81,7 +81,7 @@ export async function followArtifact(
     throw new Error('the stream of events ended before the generation');
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
-      context.terminal.note(
+      context.terminal.advise(
         answerer.isOpen
           ? `Detached. The generation is waiting for an answer. Answer with: aops artifacts respond ${id}`
           : `Detached. The generation continues. Check on it with: aops artifacts get ${id}`,

@@ -50,7 +50,7 @@ export default defineCommand({
     const body = { message, ...omitUndefined({ from_revision_id }) };
     const { user_message } = await client.call('sendArtifactMessage', { params: { artifactId: id }, body });
     if (follow) return followArtifact(context, id, artifactStart(user_message.id), follow);
-    context.terminal.note(`Check on it with: aops artifacts get ${id}`);
+    context.terminal.advise(`Check on it with: aops artifacts get ${id}`);
     return user_message;
   },
 });

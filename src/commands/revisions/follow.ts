@@ -118,7 +118,7 @@ export async function followBuilderRun(
     if (error === context.signal.reason || error instanceof PromptCancelled) {
       const missingInput = isReviewing ? 'a decision' : 'an answer';
       const state = answerer.isOpen || isReviewing ? `is waiting for ${missingInput}` : 'continues';
-      context.terminal.note(`Detached. The builder run ${state}. Come back with: aops revisions watch ${ids.buildId}`);
+      context.terminal.advise(`Detached. The builder run ${state}. Come back with: aops revisions watch ${ids.buildId}`);
     }
     throw await withResult(context, client, ids, error);
   } finally {

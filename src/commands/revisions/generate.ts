@@ -43,7 +43,7 @@ export default defineCommand({
     const build_id = await revisionId(context, input.revision, input.agent);
     const { generation } = await client.call('generateRevision', { params: { build_id }, body: { prompt } });
     if (options) return followBuilderRun(context, { buildId: build_id, builderRunId: generation.builder_run_id }, options);
-    context.terminal.note(`Watch it with: aops revisions watch ${build_id}`);
+    context.terminal.advise(`Watch it with: aops revisions watch ${build_id}`);
     return client.call('getLatestBuilderRun', { params: { build_id } });
   },
 });

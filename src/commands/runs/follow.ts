@@ -92,7 +92,7 @@ export async function readEvents(
   } catch (error) {
     failure = error;
     if (error === context.signal.reason || error instanceof PromptCancelled)
-      context.terminal.note(
+      context.terminal.advise(
         `Detached. The run ${answerer.isOpen ? 'is waiting for an answer' : 'continues'}. Come back with: aops runs watch ${runWord(requestedRun)}`,
       );
     const needsRun = isWaiting(error) && (printsRun(context) || reportsToGitHub(context));

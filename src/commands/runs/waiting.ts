@@ -41,12 +41,12 @@ export async function waitingView(context: Context, run: NamedRun, answers: bool
       if (event.type !== 'human_request.pending' || answers) return;
       needsAnswer = true;
       terminal.note(`Run ${runTitle(requestedRun)} needs an answer: ${sanitizeLine(event.data.human_request.title)}`);
-      terminal.note(`Answer it elsewhere with: aops runs respond ${runWord(requestedRun)}`);
+      terminal.advise(`Answer it elsewhere with: aops runs respond ${runWord(requestedRun)}`);
     },
     detach() {
       sink.close();
       const state = needsAnswer ? 'The run needs an answer' : 'The run continues';
-      terminal.note(`Stopped waiting. ${state}. Come back with: aops runs ${needsAnswer ? 'watch' : 'wait'} ${runWord(requestedRun)}`);
+      terminal.advise(`Stopped waiting. ${state}. Come back with: aops runs ${needsAnswer ? 'watch' : 'wait'} ${runWord(requestedRun)}`);
     },
     close: () => sink.close(),
   };

@@ -78,11 +78,16 @@ export class TemporaryWebhook {
     try {
       await client.call('deleteTeamWebhook', { params: { teamId: this.#context.teamId(), subscriptionId: this.id } });
     } catch (error) {
-      if (!isNotFound(error))
-        this.#context.terminal.warn(`The temporary webhook could not be deleted. Delete it with: aops webhooks delete ${this.id}`);
+      if (!isNotFound(error)) this.#reportLeftover();
     } finally {
       await client.close();
     }
+  }
+
+  #reportLeftover(): void {
+    const { terminal } = this.#context;
+    const remedy = terminal.suggested(`Delete it with: aops webhooks delete ${this.id}`);
+    terminal.warn(`The temporary webhook could not be deleted. ${remedy}`);
   }
 
   async #extend(loss: AbortController): Promise<void> {

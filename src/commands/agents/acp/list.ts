@@ -41,7 +41,7 @@ export default defineCommand({
       ? undefined
       : agents.find(({ status, install_command }) => status === 'not_installed' && install_command);
     if (!installed)
-      context.terminal.note(
+      context.terminal.advise(
         `\`aops agents acp get ID\` shows how to install an agent on the machine of the service, and how to sign in.${example === undefined ? '' : ` For ${wordFor(example)}: ${example.install_command}`}`,
       );
     return wholeList(installed ? agents.filter(({ status }) => status === 'installed') : agents);

@@ -79,5 +79,5 @@ async function openEditor({ terminal, launcher }: Context, file: string): Promis
 const withoutEnd = (text: string): string => text.replace(/\n$/, '');
 
 function reportFile({ terminal }: Context, file: string, advice: string): void {
-  terminal.warn(`Your text is in ${file}\n${advice} ${shellWord(file)}`);
+  terminal.warn(`Your text is in ${file}\n${terminal.suggested(advice)} ${shellWord(file)}`);
 }

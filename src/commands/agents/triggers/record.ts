@@ -60,9 +60,8 @@ export async function warnOfNoRevision(context: Context, { agent_id, enabled }: 
   const revisions = await ifReadable(client.call('listAgentRevisions', { params: { agent_id }, query: { limit: 100 } }));
   if (revisions === undefined || revisions.total > revisions.builds.length || revisions.builds.some(({ status }) => status === 'live'))
     return;
-  context.terminal.warn(
-    'The agent has no live revision, so it takes no cases until you promote one with `aops revisions promote AGENT@latest`.',
-  );
+  const remedy = context.terminal.suggested('until you promote one with `aops revisions promote AGENT@latest`.');
+  context.terminal.warn(`The agent has no live revision, so it takes no cases ${remedy}`);
 }
 
 /** Warns about other agents that process the queue. */

@@ -307,7 +307,7 @@ class Board {
       this.#selection.kind === 'named' && openRuns.length > 0
         ? ` Come back with: aops runs watch ${runs.map((run) => runWord({ id: run.id, run_number: run.number })).join(' ')}`
         : '';
-    terminal.note(`${openRuns.length > 0 ? 'Detached. ' : ''}${words}${back === '' ? '' : `.${back}`}`);
+    terminal.advise(`${openRuns.length > 0 ? 'Detached. ' : ''}${words}${back === '' ? '' : `.${back}`}`);
   }
 }
 

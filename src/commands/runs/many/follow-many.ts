@@ -107,7 +107,7 @@ class FollowedRuns {
         if (this.#isParked) break;
       }
     } catch (error) {
-      if (error === signal.reason) terminal.note(await this.#detached());
+      if (error === signal.reason) terminal.advise(await this.#detached());
       failure = error;
       throw error;
     } finally {

@@ -63,7 +63,7 @@ export async function waitForRuns(
     line?.stop();
     if (error === signal.reason) {
       const names = watched().map((run) => runWord(runForHere(context, { id: run.id, run_number: run.number })));
-      terminal.note(`Stopped waiting. The runs continue. Come back with: aops runs wait ${names.join(' ')}`);
+      terminal.advise(`Stopped waiting. The runs continue. Come back with: aops runs wait ${names.join(' ')}`);
     }
     throw error;
   } finally {
