@@ -2,17 +2,15 @@
  * The terminal: the capabilities of the three standard streams, and the only place that writes to them. All text is
  * sanitised here, whatever callers did before; back-pressure is awaited, and a closed pipe ends the output silently.
  */
-import type { Readable, Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { AopsError, exitCodes } from '../base/errors.ts';
-import { type ColorMode, columnsOf, type Environment, isCi, supportsLinks, supportsUnicode, wantsColor } from './capabilities.ts';
+import { type ColorMode, type Environment, isCi } from './capabilities.ts';
 import { notificationSequence } from './notification.ts';
 import { SecretFilter } from './redact.ts';
 import { escapeJson, sanitize, sanitizeLine } from './sanitize.ts';
-import { loadStyles, resolveMarkup, type Styles } from './style.ts';
+import { InputSide, type InputStream, OutputSide, type OutputStream } from './sides.ts';
+import { resolveMarkup } from './style.ts';
 import { annotation, isGitHubActions, withoutCommands, withoutCommandsInJson } from './workflow-commands.ts';
-
-export type InputStream = Readable & { isTTY?: boolean };
-export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
 /** Job control of the process in the foreground of the terminal. */
 export interface JobControl {
@@ -40,78 +38,8 @@ export interface TerminalOptions {
   quiet?: boolean;
   /** False for `--no-input`. */
   input?: boolean;
-  /** Completes the commands that a text suggests. */
+  /** Completes the commands that a text suggests, so that they do the same as here. */
   suggestions?: (text: string) => string;
-}
-
-/** One output stream and its capabilities. */
-export class OutputSide {
-  readonly stream: OutputStream;
-  readonly #env: Environment;
-  #colorMode: ColorMode = 'auto';
-  #styles: Promise<Styles> | undefined;
-
-  constructor(stream: OutputStream, env: Environment) {
-    this.stream = stream;
-    this.#env = env;
-    if (stream.isTTY) guardColumns(stream, env);
-  }
-
-  get isTTY(): boolean {
-    return this.stream.isTTY === true;
-  }
-
-  /** Current number of columns; it changes when the window is resized. */
-  get columns(): number {
-    return columnsOf(this.stream, this.#env);
-  }
-
-  /** Current number of rows; undefined without a terminal, or when the terminal does not report it. */
-  get rows(): number | undefined {
-    return this.stream.rows || undefined;
-  }
-
-  get color(): boolean {
-    return wantsColor(this.#colorMode, this.isTTY, this.#env);
-  }
-
-  /** Whether characters beyond ASCII may be used for drawing. */
-  get unicode(): boolean {
-    return supportsUnicode(this.#env);
-  }
-
-  /** Whether hyperlinks are supported. */
-  get links(): boolean {
-    return supportsLinks(this.isTTY, this.#env);
-  }
-
-  setColor(mode: ColorMode): void {
-    this.#colorMode = mode;
-    this.#styles = undefined;
-  }
-
-  /** Styles for this stream. */
-  styles(): Promise<Styles> {
-    this.#styles ??= loadStyles(this.color);
-    return this.#styles;
-  }
-}
-
-/** Standard input, which is opened when a property is first read. */
-export class InputSide {
-  readonly #streams: Pick<TerminalStreams, 'stdin'>;
-
-  constructor(streams: Pick<TerminalStreams, 'stdin'>) {
-    this.#streams = streams;
-  }
-
-  get stream(): InputStream {
-    return this.#streams.stdin;
-  }
-
-  get isTTY(): boolean {
-    return this.stream.isTTY === true;
-  }
 }
 
 export class Terminal {
@@ -205,12 +133,12 @@ export class Terminal {
     if (!this.quiet && !this.brokenPipe.aborted) this.#writeErr(`${text}\n`);
   }
 
-  /** A note that suggests commands. It contains no text of the service, which is never changed. */
+  /** A note of our own that suggests commands. Texts of the service are notes, because they must not be changed. */
   advise(text: string): void {
     this.note(this.suggested(text));
   }
 
-  /** A text with the commands that it suggests in the form in which they do the same as here. */
+  /** A text with the commands that it suggests completed. */
   suggested(text: string): string {
     return this.#options.suggestions?.(text) ?? text;
   }
@@ -335,20 +263,5 @@ function waitForFinish(stream: Writable): Promise<void> {
       stream.removeListener('close', resolve);
       resolve();
     });
-  });
-}
-
-/**
- * Makes the stream report a usable width even where the terminal reports 0, as a pseudo-terminal does until it is given a size.
- * Libraries that draw on the stream divide by that number.
- */
-function guardColumns(stream: OutputStream, env: Environment): void {
-  let { columns } = stream;
-  Object.defineProperty(stream, 'columns', {
-    configurable: true,
-    get: () => columnsOf({ columns }, env),
-    set: (value: number | undefined) => {
-      columns = value;
-    },
   });
 }

@@ -6,7 +6,8 @@ import type { Context } from '../../src/cli/kit/context.ts';
 import type { Client } from '../../src/client/client.ts';
 import { Drafts } from '../../src/terminal/prompting/drafts.ts';
 import { createPrompter } from '../../src/terminal/prompts.ts';
-import { type OutputStream, Terminal } from '../../src/terminal/streams.ts';
+import type { OutputStream } from '../../src/terminal/sides.ts';
+import { Terminal } from '../../src/terminal/streams.ts';
 
 /** A clock that runs this many times faster than the real one. */
 export function fastClock(factor: number): Clock {

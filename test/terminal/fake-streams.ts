@@ -1,6 +1,7 @@
 import { PassThrough, type Readable, Writable } from 'node:stream';
 import type { Environment } from '../../src/terminal/capabilities.ts';
-import type { JobControl, OutputStream } from '../../src/terminal/streams.ts';
+import type { OutputStream } from '../../src/terminal/sides.ts';
+import type { JobControl } from '../../src/terminal/streams.ts';
 import { Terminal, type TerminalOptions } from '../../src/terminal/streams.ts';
 
 export interface FakeTerminal {

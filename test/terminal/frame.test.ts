@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { PromptFrame } from '../../src/terminal/prompting/frame.ts';
-import { OutputSide, type OutputStream } from '../../src/terminal/streams.ts';
+import { OutputSide, type OutputStream } from '../../src/terminal/sides.ts';
 
 /** A frame on a terminal with this many columns, and what reaches the terminal. */
 function openFrame(columns: number) {

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { FullScreen } from '../../src/terminal/full-screen.ts';
 import { graceMs } from '../../src/terminal/prompting/keyboard.ts';
-import type { InputStream } from '../../src/terminal/streams.ts';
+import type { InputStream } from '../../src/terminal/sides.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { fakeTerminal } from './fake-streams.ts';
 

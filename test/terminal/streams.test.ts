@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 import { type ColorMode, wantsColor } from '../../src/terminal/capabilities.ts';
-import { OutputSide, type OutputStream, outputFailure, Terminal } from '../../src/terminal/streams.ts';
+import { OutputSide, type OutputStream } from '../../src/terminal/sides.ts';
+import { outputFailure, Terminal } from '../../src/terminal/streams.ts';
 import { loadStyles } from '../../src/terminal/style.ts';
 import { fakeTerminal, hostileInput, sanitizedHostileText } from './fake-streams.ts';
 

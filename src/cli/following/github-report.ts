@@ -8,7 +8,6 @@ import type { AopsError } from '../../base/errors.ts';
 import { shorten } from '../../base/values.ts';
 import type { HumanRequest, Run } from '../../interface/types.ts';
 import { isGitHubActions } from '../../terminal/workflow-commands.ts';
-import { suggestionsWithSelection } from '../connect/selection.ts';
 import type { Context } from '../kit/context.ts';
 import { runTitle } from '../names/run-names.ts';
 
@@ -21,7 +20,7 @@ export function reportToGitHub(context: Context, run: ReportedRun, error: AopsEr
   if (!reportsToGitHub(context)) return;
   const { env, terminal } = context;
   const title = titleOf(run);
-  const hint = error?.hint === undefined ? undefined : suggestionsWithSelection(error.hint, context.flags);
+  const hint = error?.hint === undefined ? undefined : terminal.suggested(error.hint);
   if (error)
     terminal.annotate(run.status === 'waiting' ? 'warning' : 'error', title, shorten(`${error.message}\n${hint ?? ''}`.trim(), maxLength));
   const file = env.GITHUB_STEP_SUMMARY;

@@ -1,6 +1,7 @@
 /** The part of the process that the program needs; tests pass their own. */
 import path from 'node:path';
-import type { InputStream, JobControl, OutputStream } from '../../terminal/streams.ts';
+import type { InputStream, OutputStream } from '../../terminal/sides.ts';
+import type { JobControl } from '../../terminal/streams.ts';
 
 export type HostEvent = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGCONT' | 'exit';
 

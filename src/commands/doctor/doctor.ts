@@ -2,7 +2,6 @@ import { capitalize } from '../../base/capitalize.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { version } from '../../base/version.ts';
-import { suggestionsWithSelection } from '../../cli/connect/selection.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { flag } from '../../cli/kit/flags.ts';
 import { column, documentOutput } from '../../cli/kit/output.ts';
@@ -64,7 +63,7 @@ export default defineCommand({
     const serviceResults = usableConfig && !input.offline ? await serviceChecks(context) : skippedServiceChecks();
     const all = [...checks, ...serviceResults, ...(await machineChecks(context))].map(({ hint, ...check }) => ({
       ...check,
-      hint: hint === null ? null : suggestionsWithSelection(hint, context.flags),
+      hint: hint === null ? null : context.terminal.suggested(hint),
     }));
     const failures = all.filter(({ status }) => status === 'fail');
     const diagnosis = { version, ok: failures.length === 0, checks: all };

@@ -1,5 +1,4 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import { suggestionsWithSelection } from '../../cli/connect/selection.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { Bridge } from '../../client/mcp/bridge.ts';
@@ -29,7 +28,7 @@ export default defineCommand({
     const bridge = new Bridge(await context.client(), {
       policy,
       write: (line) => terminal.data(`${line}\n`),
-      suggestions: (text) => suggestionsWithSelection(text, context.flags),
+      suggestions: (text) => terminal.suggested(text),
       log: (text) => {
         if (!terminal.brokenPipe.aborted) terminal.note(text);
       },

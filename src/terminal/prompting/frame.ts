@@ -4,7 +4,7 @@
  */
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import type { OutputSide } from '../streams.ts';
+import type { OutputSide } from '../sides.ts';
 import type { WidthOf } from '../width.ts';
 
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: it is about escape sequences

@@ -5,7 +5,7 @@
 import { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { type Clock, steadyTime } from '../../base/clock.ts';
-import type { InputStream } from '../streams.ts';
+import type { InputStream } from '../sides.ts';
 import { isProbablyPaste, PasteReader, plainLines } from './pasted-text.ts';
 
 /** How long a prompt that appeared by itself ignores keys after it was drawn, in milliseconds. */

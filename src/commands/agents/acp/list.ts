@@ -40,10 +40,11 @@ export default defineCommand({
     const example = isAnyInstalled
       ? undefined
       : agents.find(({ status, install_command }) => status === 'not_installed' && install_command);
-    if (!installed)
-      context.terminal.advise(
-        `\`aops agents acp get ID\` shows how to install an agent on the machine of the service, and how to sign in.${example === undefined ? '' : ` For ${wordFor(example)}: ${example.install_command}`}`,
-      );
+    if (!installed) {
+      const advice = '`aops agents acp get ID` shows how to install an agent on the machine of the service, and how to sign in.';
+      const command = example === undefined ? '' : ` For ${wordFor(example)}: ${example.install_command}`;
+      context.terminal.note(`${context.terminal.suggested(advice)}${command}`);
+    }
     return wholeList(installed ? agents.filter(({ status }) => status === 'installed') : agents);
   },
 });

@@ -29,10 +29,10 @@ async function patchText(context: Context, changes: RunChanges): Promise<string>
 
 /** Says what the list does not contain. */
 export function noteGaps(context: Context, { nested_repositories: nestedRepositories, files, total_files: total }: RunChanges): void {
-  if (nestedRepositories.length > 0)
-    context.terminal.advise(
-      `Folders with a repository of their own are left out: ${nestedRepositories.join(', ')}. Download them with \`aops sandbox pull\`.`,
-    );
+  if (nestedRepositories.length > 0) {
+    const remedy = context.terminal.suggested('Download them with `aops sandbox pull`.');
+    context.terminal.note(`Folders with a repository of their own are left out: ${nestedRepositories.join(', ')}. ${remedy}`);
+  }
   if (total > files.length) context.terminal.note(`Only the first ${files.length} of ${pluralize(total, 'changed file')} are listed.`);
 }
 
