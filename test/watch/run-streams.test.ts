@@ -20,8 +20,8 @@ interface OpenStream {
   isClosed: boolean;
 }
 
-/** Streams of a service that the test writes; `refusals` are thrown instead of the first ones. */
-function startStreams(refusals: Error[] = [], limits?: StreamLimits) {
+/** Streams of a service that the test writes; `refusals` are thrown instead of the first ones, and `beforeHead` delays each response. */
+function startStreams(refusals: Error[] = [], limits?: StreamLimits, beforeHead?: () => Promise<void>) {
   const clock = new ManualClock();
   const stop = new AbortController();
   const opened: OpenStream[] = [];
@@ -34,6 +34,7 @@ function startStreams(refusals: Error[] = [], limits?: StreamLimits) {
     expect([id, input.params]).toEqual(['streamRunsEvents', { teamId: 't1' }]);
     const refusal = refusals.shift();
     if (refusal !== undefined) throw refusal;
+    await beforeHead?.();
     const queue: (StreamEvent | Error | undefined)[] = [];
     let arrival = deferred();
     const put = (item: StreamEvent | Error | undefined): void => {
@@ -184,6 +185,28 @@ describe('a stream', () => {
     await settle();
     expect(opened[1]).toMatchObject({ ids: ['r1', 'r2'], lastEventId: 'r1:4' });
     expect(runs.map(({ isStreamed }) => isStreamed)).toEqual([false, true, true]);
+  });
+
+  it('is the only one to report its runs from the moment in which it is requested again', async () => {
+    const answers = [deferred(), deferred()];
+    let requests = 0;
+    const { clock, opened, open, settle } = startStreams([], undefined, async () => {
+      const answer = answers[requests];
+      requests += 1;
+      await answer?.promise;
+    });
+    const runs = newRuns(2);
+    answers[0]?.resolve();
+    await open(runs);
+    opened[0]?.end(new Error('reset'));
+    await settle();
+    Object.assign(runs[0] as WatchedRun, { isOver: true });
+    clock.advance(1_500);
+    await settle();
+    expect([requests, opened.length, runs.map(({ isStreamed }) => isStreamed)]).toEqual([2, 1, [false, true]]);
+    answers[1]?.resolve();
+    await settle();
+    expect([opened[1]?.ids, runs.map(({ isStreamed }) => isStreamed)]).toEqual([['r1'], [false, true]]);
   });
 
   it('leaves a run to polling that the service does not report', async () => {

@@ -137,8 +137,7 @@ export class RunStreams {
           await clock.sleep(stream.wait, signal);
         }
         // Opened even if polling has reported the runs in the meantime: what is known already is not reported again.
-        for await (const { run, body } of stream.read(signal, () => this.#setStreamed(bundle, true)))
-          await this.#options.onEvent(run, body);
+        for await (const { run, body } of stream.read(signal, () => undefined)) await this.#options.onEvent(run, body);
       }
     } catch {
       // Only the signal ends it: the stream is replaced, or nothing is watched any more.
@@ -151,6 +150,8 @@ export class RunStreams {
   #open(bundle: Bundle, signal: AbortSignal) {
     this.#release(bundle.runs.filter(({ isOver }) => isOver));
     bundle.runs = bundle.runs.filter(({ isOver }) => !isOver);
+    // From the request on: its response may be older than what polling would report before it arrives.
+    this.#setStreamed(bundle, true);
     const lastIds = bundle.runs.flatMap(({ id, state }) => {
       const { stream } = state.position;
       return stream === undefined || stream.eventId.length > maxEventIdLength ? [] : [`${id}:${stream.eventId}`];
