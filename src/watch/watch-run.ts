@@ -154,9 +154,11 @@ export class RunPoller {
     let overlap = 1;
     let hasNews = false;
     for (let isFirst = true; ; isFirst = false) {
-      const offset = Math.max(0, state.offset - overlap);
+      // A stream may report the next messages while the page is requested.
+      const { offset: knownOffset, lastMessageId } = state;
+      const offset = Math.max(0, knownOffset - overlap);
       const { messages, total } = await this.#page(pageSize, offset, call, !isFirst);
-      if (overlap > 0 && state.offset > 0 && messages[0]?.id !== state.lastMessageId && !wasRewritten) {
+      if (overlap > 0 && knownOffset > 0 && messages[0]?.id !== lastMessageId && !wasRewritten) {
         wasRewritten = true;
         // A run whose messages are rewritten is likely to have changed itself.
         this.#readAt = Number.NEGATIVE_INFINITY;

@@ -278,9 +278,10 @@ export class RunsWatch {
   async *#changes(call: Call): AsyncGenerator<RunUpdate, void, undefined> {
     const budget = readingBudget();
     const counted: Call = (id, input, options) => {
+      budget.requestedAt = steadyTime(this.#clock);
       if (id === 'listRuns') {
         this.#listCount += 1;
-        this.#listedAt = steadyTime(this.#clock);
+        this.#listedAt = budget.requestedAt;
       } else budget.reads -= 1;
       return call(id, input, options);
     };

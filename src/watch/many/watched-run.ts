@@ -23,8 +23,8 @@ export class WatchedRun {
   isReportedOver = false;
   /** When that event was taken, in steady time. */
   reportedAt = Number.NEGATIVE_INFINITY;
-  /** Whether an event stream reports its changes. */
-  isStreamed = false;
+  /** When an event stream last stopped to report its changes, in steady time. What was requested before that may be out of date. */
+  streamedUntil = Number.NEGATIVE_INFINITY;
   /** Whether it has messages that were not read because of the limit of requests. */
   hasUnreadMessages = false;
   /** When it was last read by itself, as the number of that read; 0 if it was not. */
@@ -41,16 +41,29 @@ export class WatchedRun {
   surprise: { at: number; listVersion: string | undefined } | undefined;
   /** When it was last read because the list shows less of it, in steady time. */
   checkedAt = Number.NEGATIVE_INFINITY;
+  readonly #clock: Clock;
+  #isStreamed = false;
 
   /** @param start what was reported earlier, and is not reported again */
   constructor(id: string, clock: Clock, listItem?: RunListItem, start: RunPosition = runStart) {
     this.id = id;
+    this.#clock = clock;
     this.foundAt = steadyTime(clock);
     this.state = new RunState(start);
     this.position = start;
     this.poller = new RunPoller(id, this.state, clock);
     this.listItem = listItem;
     this.run = listItem;
+  }
+
+  /** Whether an event stream reports its changes. */
+  get isStreamed(): boolean {
+    return this.#isStreamed;
+  }
+
+  set isStreamed(isStreamed: boolean) {
+    if (this.#isStreamed && !isStreamed) this.streamedUntil = steadyTime(this.#clock);
+    this.#isStreamed = isStreamed;
   }
 
   get number(): number | null | undefined {
