@@ -24,6 +24,18 @@ it('an explanation repeats them', async () => {
   expect(next.map(({ command }) => command)).toContain(`aops --base-url ${service.service.url} runs watch 1`);
 });
 
+it('so do the next steps of a queue and a case', async () => {
+  const flags = ['--team', service.service.teamId];
+  const again = `aops ${flags.join(' ')}`;
+  await service.cli(['queues', 'create', 'refunds']);
+  const agent = await service.agent('- approve: { id: pay, title: "Refund?" }');
+  await service.cli(['agents', 'triggers', 'create', agent, '--queue', 'refunds']);
+  const { stdout: id } = await service.cli(['cases', 'create', 'refunds', 'One', '-o', 'id']);
+  await expect.poll(async () => (await service.cli(['queues', 'get', 'refunds', ...flags])).stdout).toContain(`${again} inbox\n`);
+  const shown = await service.cli(['cases', 'get', id.trim(), ...flags]);
+  expect(shown.stdout).toMatch(new RegExp(`${again} runs watch [\\w-]{36}\n`));
+});
+
 it('so does the doctor', async () => {
   await service.file('doctor/config.json', JSON.stringify({ profiles: { acme: { base_url: 'https://acme.example' } } }));
   const env = { AOPS_CONFIG_DIR: `${service.folder}/doctor`, AOPS_API_KEY: '', AOPS_BASE_URL: '', AOPS_TEAM_ID: '' };

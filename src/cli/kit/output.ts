@@ -26,7 +26,7 @@ interface ListOutput<Row> extends Output<RowList<Row> | Count> {
 }
 interface RecordOutput<Result> extends Output<Result> {
   readonly kind: 'record';
-  readonly fields: (result: Result) => Record<string, unknown>;
+  readonly fields: (result: Result, view: View) => Record<string, unknown>;
   /** For commands that return a list if they were called for several things. */
   readonly list?: ListOutput<Any>;
 }
@@ -50,7 +50,7 @@ interface RawOutput extends Output<Any> {
 export type AnyOutput = ListOutput<Any> | RecordOutput<Any> | TextOutput<Any> | DocumentOutput<Any> | RawOutput;
 
 export const listOutput = <Row>(output: Omit<ListOutput<Row>, 'kind'>): ListOutput<Row> => ({ kind: 'list', ...output });
-export const recordOutput = <Result>(fields: (result: Result) => Record<string, unknown>): RecordOutput<Result> => ({
+export const recordOutput = <Result>(fields: (result: Result, view: View) => Record<string, unknown>): RecordOutput<Result> => ({
   kind: 'record',
   fields,
 });
@@ -114,6 +114,10 @@ class FormattedValue {
 
 export const status = (value: string): unknown => new FormattedValue({ value, style: 'status' });
 export const time = (value: string | null | undefined): unknown => new FormattedValue({ value, time: true });
+
+/** A command that is suggested as the next step. */
+export const nextStep = (command: string | undefined, { completed }: View): string | undefined =>
+  command === undefined ? undefined : (completed?.(command) ?? command);
 
 /** A text in a style. */
 export const withStyle = (value: string, style: CellStyle | undefined): unknown =>

@@ -9,6 +9,7 @@ import { renderRecord } from '../../terminal/record.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { isGitHubActions, withoutCommandsInJson } from '../../terminal/workflow-commands.ts';
+import { withSelection } from '../connect/selection.ts';
 import { forPeople, viewOf } from '../kit/audience.ts';
 import type { Context } from '../kit/context.ts';
 import { Count, RowList } from '../kit/list.ts';
@@ -24,7 +25,7 @@ export async function presentResult(
   if (result === undefined) return;
   const { terminal, format, flags } = context;
   const isForPeople = forPeople(context);
-  const view = await viewOf(context);
+  const view: View = { ...(await viewOf(context)), completed: (command) => withSelection(command, flags) };
   const render = async (data: unknown): Promise<void> => {
     const isRaw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
     const isJson =
@@ -53,7 +54,7 @@ export async function presentResult(
   if (!isForPeople || !output || output.kind === 'raw' || output.kind === 'list') return render(result);
   if (output.kind === 'text') return terminal.line(output.text(result));
   if (output.kind === 'document') return writeLong(context, await output.document(result, view));
-  await writeLong(context, await renderRecord(recordFields(output.fields(result)), view));
+  await writeLong(context, await renderRecord(recordFields(output.fields(result, view)), view));
 }
 
 /** Prints text for people, through their pager when it does not fit the terminal. */

@@ -1,6 +1,6 @@
 import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
-import { column, documentOutput, recordFields, timeColumn } from '../../cli/kit/output.ts';
+import { column, documentOutput, nextStep, recordFields, timeColumn } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import type { Case, CaseEvent, Response } from '../../interface/types.ts';
 import { caseArgument, caseRecord } from './record.ts';
@@ -22,7 +22,7 @@ export default defineCommand({
     const { renderTable } = await import('../../terminal/table.ts');
     const sheet = await renderSheet(
       [
-        { title: 'Case', fields: recordFields({ ...caseRecord(details), Next: nextCommand(details) }) },
+        { title: 'Case', fields: recordFields({ ...caseRecord(details), Next: nextStep(nextCommand(details), view) }) },
         { title: 'Data', fields: recordFields(details.data === '' ? {} : { Data: details.data }) },
       ],
       view,

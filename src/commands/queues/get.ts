@@ -1,6 +1,6 @@
 import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
-import { recordOutput } from '../../cli/kit/output.ts';
+import { nextStep, recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { ifOffered } from '../../cli/kit/secondary-requests.ts';
 import { queueId } from '../../cli/names/resolve.ts';
@@ -34,12 +34,12 @@ export default defineCommand({
     producers: [agentShape],
     consumers: [{ ...agentShape, is_handover_target: 'boolean' }],
   }),
-  output: recordOutput<QueueDetails>(({ case_counts: counts, producers, consumers, ...queue }) => ({
+  output: recordOutput<QueueDetails>(({ case_counts: counts, producers, consumers, ...queue }, view) => ({
     ...queueRecord(queue),
     Cases: describeCounts(fromDisplayCounts(counts)),
     'Processed by': consumers && workers(consumers),
     'Filled by': producers?.map(({ agent_name }) => agent_name).join(', ') || undefined,
-    Next: nextCommand(queue.name, counts, consumers),
+    Next: nextStep(nextCommand(queue.name, counts, consumers), view),
   })),
   async run(context, input): Promise<QueueDetails | undefined> {
     const client = await context.client();
