@@ -291,7 +291,7 @@ export class RunsWatch {
       const run = this.runs.get(item.id) ?? this.#add(item.id, item);
       run.listItem = item;
       seenRuns.add(run);
-      if (run.isOver && (!isFinal(item.status) || hasEndedAgain(run, item))) {
+      if (run.isOver && this.#listedAt >= run.overSince && (!isFinal(item.status) || hasEndedAgain(run, item))) {
         run.isOver = false;
         run.isReportedOver = false;
       }

@@ -17,9 +17,9 @@ export class WatchedRun {
   listItem: RunListItem | undefined;
   /** As it was last read. */
   run: Run | undefined;
-  /** Whether it has ended, or cannot be read any more, as far as is known. */
-  isOver = false;
-  /** The same once the event that reports it was taken. */
+  /** When it became known that it has ended, in steady time. What was requested before that may be out of date. */
+  overSince = Number.NEGATIVE_INFINITY;
+  /** Whether it is over, once the event that reports it was taken. */
   isReportedOver = false;
   /** When that event was taken, in steady time. */
   reportedAt = Number.NEGATIVE_INFINITY;
@@ -43,6 +43,7 @@ export class WatchedRun {
   checkedAt = Number.NEGATIVE_INFINITY;
   readonly #clock: Clock;
   #isStreamed = false;
+  #isOver = false;
 
   /** @param start what was reported earlier, and is not reported again */
   constructor(id: string, clock: Clock, listItem?: RunListItem, start: RunPosition = runStart) {
@@ -54,6 +55,16 @@ export class WatchedRun {
     this.poller = new RunPoller(id, this.state, clock);
     this.listItem = listItem;
     this.run = listItem;
+  }
+
+  /** Whether it has ended, or cannot be read any more, as far as is known. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  set isOver(isOver: boolean) {
+    if (isOver && !this.#isOver) this.overSince = steadyTime(this.#clock);
+    this.#isOver = isOver;
   }
 
   /** Whether an event stream reports its changes. */

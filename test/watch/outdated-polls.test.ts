@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { deferred } from '../../src/base/deferred.ts';
 import type { Client } from '../../src/client/client.ts';
 import { NoStreamError } from '../../src/client/event-streams.ts';
-import { RunsWatch } from '../../src/watch/many/watch-runs.ts';
+import { type RunSelection, RunsWatch } from '../../src/watch/many/watch-runs.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { afterTest } from '../support/temporary.ts';
 import { question } from './fake-run.ts';
@@ -12,8 +12,8 @@ const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 30; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** A service with one run, whose streams and responses the test writes. */
-function startService() {
+/** A service with one run, whose streams and responses the test writes, and the watch of this run. */
+function startService(selection: RunSelection = { kind: 'named', runs: [{ id: 'r1' }] }) {
   const clock = new ManualClock();
   const stop = new AbortController();
   afterTest(() => stop.abort(new Error('The test is over.')));
@@ -44,7 +44,7 @@ function startService() {
   const call = (id: string): Promise<object> => new Promise((resolve) => void requests.push({ id, answer: resolve }));
   const client = { call, openEvents, onWaiting: () => () => undefined, allowance: undefined } as unknown as Client;
   const options = { clock, signal: stop.signal, teamId: 't1', messages: true };
-  const watch = new RunsWatch(client, { kind: 'named', runs: [{ id: 'r1' }] }, options);
+  const watch = new RunsWatch(client, selection, options);
   const log: string[] = [];
   const collectAll = async (): Promise<void> => {
     for await (const { body } of watch.updates()) {
@@ -60,7 +60,7 @@ function startService() {
     request?.answer(response);
     await settle();
   };
-  return { clock, requests, streams, log, answer };
+  return { clock, requests, streams, log, answer, watch };
 }
 
 const stateOf = (status: string, request: object | null = null) => ({ run: { id: 'r1', status }, pending_human_request: request });
@@ -120,4 +120,25 @@ it('does not read all messages again because a stream has reported the next ones
   await settle();
   await answer('listRunMessages', pageOf('m1'));
   expect([log, requests]).toEqual([['> running', 'm1', 'm2', 'm3'], []]);
+});
+
+it('does not regard a run as continued because the list was requested before its end', async () => {
+  const { clock, requests, streams, log, answer, watch } = startService({ kind: 'filter', filter: { status: 'running' }, addsNew: true });
+  const row = { id: 'r1', status: 'running', created_at: '2026-07-18T08:00:00.000Z' };
+  const listOf = (...data: object[]) => ({ data, total: data.length });
+  await settle();
+  await answer('listRuns', listOf(row));
+  await answer('listRuns', listOf(row));
+  expect(streams).toHaveLength(1);
+  streams[0]?.send('run.status', { status: 'running' });
+  clock.advance(2_000);
+  await settle();
+  expect(requests.map(({ id }) => id)).toEqual(['listRuns']);
+  clock.advance(1);
+  streams[0]?.send('run.status', { status: 'completed' });
+  streams[0]?.send('run.finished', { run: { ...row, status: 'completed' } });
+  await settle();
+  await answer('listRuns', listOf(row));
+  expect(log).toEqual(['> running', '> completed', 'run.finished']);
+  expect(watch.runs.get('r1')).toMatchObject({ isOver: true, isReportedOver: true });
 });
