@@ -20,6 +20,9 @@ export class RunState {
   /** The last event of the event stream, and the number of messages in the stream so far. */
   #lastEventId: string | undefined;
   #streamedMessages: number;
+  /** What the stream has reported, while polling may have reported something else since. */
+  #streamedStatus: string | null;
+  #streamedRequestId: string | undefined;
   /** The first messages of the stream, which were reported before this state begins. */
   readonly #omittedMessages: number;
   #isFinished = false;
@@ -34,11 +37,14 @@ export class RunState {
     this.#lastUserMessageAt = start.lastUserMessageAt ?? Number.NEGATIVE_INFINITY;
     this.#lastEventId = start.stream?.eventId;
     this.#streamedMessages = start.stream?.messages ?? 0;
+    this.#streamedStatus = start.status;
+    this.#streamedRequestId = start.request?.id;
     this.#omittedMessages = start.offset;
   }
 
   /** What has been reported so far, to be taken right after each event: the next one changes it. */
   get position(): RunPosition {
+    const eventId = this.#eventId;
     return {
       offset: this.offset,
       lastMessageId: this.lastMessageId,
@@ -46,8 +52,32 @@ export class RunState {
       request: this.request && knownPart(this.request),
       lastUserMessageAt: Number.isFinite(this.#lastUserMessageAt) ? this.#lastUserMessageAt : undefined,
       isFinished: this.#isFinished,
-      stream: this.#lastEventId === undefined ? undefined : { eventId: this.#lastEventId, messages: this.#streamedMessages },
+      stream: eventId === undefined ? undefined : { eventId, messages: this.#streamedMessages },
     };
+  }
+
+  /**
+   * Begins a stream. Returns the ID of the event after which it continues; undefined if it starts with the first event.
+   * @param maxLength of the ID, in characters
+   */
+  beginStream(maxLength = maxEventIdLength): string | undefined {
+    const eventId = this.#eventId;
+    if (eventId !== undefined && eventId.length <= maxLength) return eventId;
+    this.#lastEventId = undefined;
+    this.#streamedMessages = 0;
+    this.#streamedStatus = null;
+    this.#streamedRequestId = undefined;
+    return undefined;
+  }
+
+  /**
+   * The event after which a stream can continue; undefined if polling has reported another status or request since: the service compares
+   * the run with what the stream has reported, and would be silent about a run that is in that state again. A stream that has not reported
+   * any status yet will do so.
+   */
+  get #eventId(): string | undefined {
+    const isCurrent = this.status === this.#streamedStatus && this.request?.id === this.#streamedRequestId;
+    return isCurrent || this.#streamedStatus === null ? this.#lastEventId : undefined;
   }
 
   /** Whether nothing has been read yet. */
@@ -79,8 +109,7 @@ export class RunState {
 
   /** The events of a run's changes, after all of its messages were processed. */
   *run(run: Run, request: HumanRequest | null): Generator<RunEventBody, void, undefined> {
-    const { request: previous } = this;
-    if (previous !== null && previous.id !== request?.id) yield* this.#resolveRequest(previous.id, this.#resolution(previous, run));
+    if (this.request?.id !== request?.id) yield* this.#resolvePrevious(run);
     yield* this.#statusChanged(run.status);
     if (request !== null) yield* this.#openRequest(request);
     if (isFinal(run.status)) yield this.#finished(run);
@@ -98,12 +127,22 @@ export class RunState {
         if (this.#streamedMessages <= this.#omittedMessages || this.#seenIds.has(message.id)) return;
         return yield* this.message(message, this.offset + 1);
       }
-      case 'run.status':
-        return yield* this.#statusChanged(requireMember(body as { status: string }, 'status').status);
+      case 'run.status': {
+        const { status } = requireMember(body as { status: string }, 'status');
+        this.#streamedStatus = status;
+        // The stream does not report that a request was resolved which only polling has reported.
+        if (status !== 'waiting') yield* this.#resolvePrevious({ status });
+        return yield* this.#statusChanged(status);
+      }
       case 'human_request.pending':
-      case 'human_request.reminder':
-        return yield* this.#openRequest(requireMember(body as { human_request: HumanRequest }, 'human_request').human_request);
+      case 'human_request.reminder': {
+        const { human_request: request } = requireMember(body as { human_request: HumanRequest }, 'human_request');
+        this.#streamedRequestId = request.id;
+        if (request.id !== this.request?.id) yield* this.#resolvePrevious({ status: 'waiting' });
+        return yield* this.#openRequest(request);
+      }
       case 'human_request.resolved': {
+        this.#streamedRequestId = undefined;
         const { human_request_id: id, resolution } = requireMember(
           body as { human_request_id: string; resolution: 'answered' | 'withdrawn' },
           'human_request_id',
@@ -144,6 +183,11 @@ export class RunState {
     return !Number.isNaN(time) && !(time <= knownTime);
   }
 
+  /** The resolution of the known request, if there is one. @param run as it is afterwards */
+  *#resolvePrevious(run: { status: string }): Generator<RunEventBody, void, undefined> {
+    if (this.request !== null) yield* this.#resolveRequest(this.request.id, this.#resolution(this.request, run));
+  }
+
   *#resolveRequest(id: string, resolution: 'answered' | 'withdrawn'): Generator<RunEventBody, void, undefined> {
     if (id !== this.request?.id) return;
     const { title } = this.request;
@@ -152,7 +196,7 @@ export class RunState {
   }
 
   /** A run that ended after a person's message was answered: it may have failed because of the answer, such as a denial. */
-  #resolution(request: Pick<HumanRequest, 'created_at'>, { status }: Run): 'answered' | 'withdrawn' {
+  #resolution(request: Pick<HumanRequest, 'created_at'>, { status }: { status: string }): 'answered' | 'withdrawn' {
     const isInterrupted = status === 'interrupted' || status === 'failed';
     return isInterrupted && !(this.#lastUserMessageAt >= Date.parse(request.created_at)) ? 'withdrawn' : 'answered';
   }

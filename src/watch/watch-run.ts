@@ -66,9 +66,8 @@ export async function* positionedEvents(
   const state = new RunState(start);
   const stream = new RetryingStream<PositionedBody>({
     clock,
-    open: (lastEventId) => client.openEvents('streamRunEvents', { params: { run_id: runId } }, { lastEventId, signal }),
+    open: () => client.openEvents('streamRunEvents', { params: { run_id: runId } }, { lastEventId: state.beginStream(), signal }),
     bodies: (event) => withPositions(state, state.event(event)),
-    lastEventId: start.stream?.eventId,
   });
   const poller = new RunPoller(runId, state, clock);
   // Without an event to continue after, the stream begins with all messages of the run; polling finds the position faster. The stream

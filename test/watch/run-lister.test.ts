@@ -71,7 +71,7 @@ describe('the matching runs', () => {
       ...{ id: `r${index}`, status, created_at: timeOf(index) },
     }));
     const { call, calls } = serviceWith(rows);
-    expect(await idsOf(new RunLister('t1', { agent_id: 'a1' }).matching(call))).toEqual(['r5', 'r1', 'r3']);
+    expect(await idsOf(new RunLister(new ManualClock(), 't1', { agent_id: 'a1' }).matching(call))).toEqual(['r5', 'r1', 'r3']);
     expect(calls).toEqual(
       ['not_started', 'pending', 'starting', 'running', 'waiting'].map(
         (status) => `list ${JSON.stringify({ limit: 100, offset: 0, status, agent_id: 'a1' })}`,
@@ -87,14 +87,14 @@ describe('the matching runs', () => {
     ['needs_attention', 1],
   ] as const)('with the status %s are read from %i pages at most', async (status, pages) => {
     const { call, calls } = serviceWith(rowsOf(1_050, status));
-    const ids = await idsOf(new RunLister('t1', { status }).matching(call));
+    const ids = await idsOf(new RunLister(new ManualClock(), 't1', { status }).matching(call));
     expect([ids.length, new Set(ids).size, calls.length]).toEqual([pages * 100, pages * 100, pages]);
   });
 
   it('are read once each, up to the last page', async () => {
     const rows = rowsOf(200);
     const { call, calls } = serviceWith(rows);
-    const listed = new RunLister('t1', { status: 'running' }).matching(call);
+    const listed = new RunLister(new ManualClock(), 't1', { status: 'running' }).matching(call);
     const ids = [(await listed.next()).value?.id];
     // A new run moves another one to the second page.
     rows.push({ id: 'new', status: 'running', created_at: timeOf(200) });
@@ -114,7 +114,7 @@ describe('the matching runs', () => {
       pages += 1;
       return { ...(await (call as (...input: unknown[]) => Promise<object>)(...input)), total: 1_000 };
     }) as unknown as Call;
-    expect(await idsOf(new RunLister('t1', { status: 'running' }).matching(miscounting))).toEqual(['r2', 'r1', 'r0']);
+    expect(await idsOf(new RunLister(new ManualClock(), 't1', { status: 'running' }).matching(miscounting))).toEqual(['r2', 'r1', 'r0']);
     expect(pages).toBe(2);
   });
 });
@@ -123,7 +123,7 @@ describe('new runs', () => {
   it('are those after the newest one, also if they have ended', async () => {
     const rows = rowsOf(3);
     const { call, calls } = serviceWith(rows);
-    const lister = new RunLister('t1', { agent_id: 'a1' });
+    const lister = new RunLister(new ManualClock(), 't1', { agent_id: 'a1' });
     expect(await lister.newest(call)).toEqual({ id: 'r2', createdAt: timeOf(2) });
     expect(calls).toEqual(['list {"limit":1,"offset":0}']);
     rows.push({ id: 'r3', status: 'completed', created_at: timeOf(3) });
@@ -136,7 +136,7 @@ describe('new runs', () => {
   it('are read together with known ones', async () => {
     const rows = rowsOf(150);
     const { call, calls } = serviceWith(rows);
-    const lister = new RunLister('t1', {});
+    const lister = new RunLister(new ManualClock(), 't1', {});
     await lister.newest(call);
     calls.length = 0;
     const ids = await idsOf(lister.recent(call, watched([rows[120], rows[10], rows[140]] as Row[])));
@@ -146,7 +146,7 @@ describe('new runs', () => {
   it('are read with only the newest of the known ones if these are far apart', async () => {
     const rows = rowsOf(1_000);
     const { call, calls } = serviceWith(rows);
-    const lister = new RunLister('t1', {});
+    const lister = new RunLister(new ManualClock(), 't1', {});
     await lister.newest(call);
     calls.length = 0;
     const runs = watched([rows[10], rows[950], rows[990]] as Row[]);
@@ -158,7 +158,7 @@ describe('new runs', () => {
   it('are read completely, however many there are', async () => {
     const rows = rowsOf(50);
     const { call } = serviceWith(rows);
-    const lister = new RunLister('t1', {});
+    const lister = new RunLister(new ManualClock(), 't1', {});
     await lister.newest(call);
     rows.push(...rowsOf(350).slice(50));
     const ids = await idsOf(lister.recent(call, watched([rows[0] as Row])));
@@ -173,8 +173,10 @@ describe('new runs', () => {
 
   it('are all runs of a team that had none', async () => {
     const { call } = serviceWith([]);
-    expect(await new RunLister('t1', {}).newest(call)).toEqual({ id: '', createdAt: '1970-01-01T00:00:00.000Z' });
-    expect(await new RunLister('t1', {}).newest(serviceWith([{ id: 'r0', status: 'running', created_at: null }]).call)).toEqual({
+    expect(await new RunLister(new ManualClock(), 't1', {}).newest(call)).toEqual({ id: '', createdAt: '1970-01-01T00:00:00.000Z' });
+    expect(
+      await new RunLister(new ManualClock(), 't1', {}).newest(serviceWith([{ id: 'r0', status: 'running', created_at: null }]).call),
+    ).toEqual({
       id: 'r0',
       createdAt: '1970-01-01T00:00:00.000Z',
     });
@@ -185,8 +187,14 @@ describe('the state of runs', () => {
   it('is read one by one for one run, and for up to three whose times are unknown', async () => {
     const rows = rowsOf(10);
     const { call, calls } = serviceWith(rows);
-    expect(await currentOf(new RunLister('t1', {}), call, watched(rows.slice(0, 1)))).toEqual({ listed: [], read: ['r0'], lost: [] });
-    expect(await currentOf(new RunLister('t1', {}), call, unknown(['r4', 'r5', 'r6']))).toMatchObject({ read: ['r4', 'r5', 'r6'] });
+    expect(await currentOf(new RunLister(new ManualClock(), 't1', {}), call, watched(rows.slice(0, 1)))).toEqual({
+      listed: [],
+      read: ['r0'],
+      lost: [],
+    });
+    expect(await currentOf(new RunLister(new ManualClock(), 't1', {}), call, unknown(['r4', 'r5', 'r6']))).toMatchObject({
+      read: ['r4', 'r5', 'r6'],
+    });
     expect(calls.filter((name) => name.startsWith('list'))).toEqual([]);
   });
 
@@ -197,7 +205,7 @@ describe('the state of runs', () => {
     const runs = watched(indexes.map((index) => rows[index] as Row));
     for (const run of runs) run.state.status = 'waiting';
     const { call, calls } = serviceWith(rows);
-    const lister = new RunLister('t1', {});
+    const lister = new RunLister(new ManualClock(), 't1', {});
     // At first, the size of the list between them is unknown.
     await currentOf(lister, call, runs);
     calls.length = 0;
@@ -213,7 +221,7 @@ describe('the state of runs', () => {
     for (const run of runs) run.state.status = 'running';
     (rows[0] as Row).status = 'running';
     const { call, calls } = serviceWith(rows);
-    const lister = new RunLister('t1', {});
+    const lister = new RunLister(new ManualClock(), 't1', {});
     await currentOf(lister, call, runs);
     calls.length = 0;
     for (const row of rows.slice(160)) row.status = 'waiting';
@@ -224,7 +232,7 @@ describe('the state of runs', () => {
   it('is read from the part of the list between the first and the last of more runs', async () => {
     const rows = rowsOf(300);
     const { call, calls } = serviceWith(rows);
-    const lister = new RunLister('t1', { status: 'running', agent_id: 'a1' });
+    const lister = new RunLister(new ManualClock(), 't1', { status: 'running', agent_id: 'a1' });
     const found = await currentOf(lister, call, watched([rows[60], rows[20], rows[40], rows[50]] as Row[]));
     expect(found).toEqual({ listed: ['r60', 'r50', 'r40', 'r20'], read: [], lost: [] });
     const until = new Date(Date.parse(timeOf(60)) + 1).toISOString();
@@ -239,7 +247,7 @@ describe('the state of runs', () => {
   ])('is read from further pages only while that takes fewer requests: $indexes', async ({ indexes, pages, read }) => {
     const rows = rowsOf(300);
     const { call, calls } = serviceWith(rows);
-    const found = await currentOf(new RunLister('t1', {}), call, watched(indexes.map((index) => rows[index] as Row)));
+    const found = await currentOf(new RunLister(new ManualClock(), 't1', {}), call, watched(indexes.map((index) => rows[index] as Row)));
     expect(found.read).toEqual(read);
     expect(calls.filter((name) => name.startsWith('list'))).toHaveLength(pages);
   });
@@ -247,7 +255,7 @@ describe('the state of runs', () => {
   it('of named runs is searched once among the newest runs, and then read one by one', async () => {
     const gone = new AopsError('Gone.', { code: 'run_not_found', exit: exitCodes.notFound });
     const { call, calls } = serviceWith(rowsOf(50), { gone });
-    const lister = new RunLister('t1', { agent_id: 'a1' });
+    const lister = new RunLister(new ManualClock(), 't1', { agent_id: 'a1' });
     const runs = unknown(['r1', 'r2', 'r3', 'gone']);
     expect(await currentOf(lister, call, runs)).toEqual({ listed: ['r3', 'r2', 'r1'], read: [], lost: ['gone'] });
     expect(calls).toEqual(['list {"limit":100,"offset":0,"agent_id":"a1"}', 'run gone']);
@@ -258,7 +266,7 @@ describe('the state of runs', () => {
 
   it('of named runs is searched in 10 pages at most', async () => {
     const { call, calls } = serviceWith(rowsOf(1_400));
-    const found = await currentOf(new RunLister('t1', {}), call, unknown(rowsOf(350).map(({ id }) => id)), 2);
+    const found = await currentOf(new RunLister(new ManualClock(), 't1', {}), call, unknown(rowsOf(350).map(({ id }) => id)), 2);
     expect([found.listed, calls.filter((name) => name.startsWith('list')).length]).toEqual([[], 10]);
     expect(found.read).toEqual(['r0', 'r1']);
   });
@@ -270,13 +278,13 @@ describe('the state of runs', () => {
       total: 250,
     })) as unknown as Call;
     const runs = unknown(rowsOf(9).map(({ id }) => id));
-    expect((await currentOf(new RunLister('t1', {}), miscounting, runs, 0)).listed).toHaveLength(5);
+    expect((await currentOf(new RunLister(new ManualClock(), 't1', {}), miscounting, runs, 0)).listed).toHaveLength(5);
     expect(calls).toHaveLength(2);
   });
 
   it('is read for those first that were read longest ago', async () => {
     const { call } = serviceWith(rowsOf(3));
-    const lister = new RunLister('t1', {});
+    const lister = new RunLister(new ManualClock(), 't1', {});
     const runs = unknown(['r0', 'r1', 'r2']);
     expect((await currentOf(lister, call, runs, 2)).read).toEqual(['r0', 'r1']);
     expect((await currentOf(lister, call, runs, 2)).read).toEqual(['r2', 'r0']);
@@ -295,7 +303,7 @@ describe('a run that cannot be read', () => {
     ['has an unusable answer', failure('unusable_answer', exitCodes.failure)],
   ])('because it %s is lost, and the others are read', async (_, error) => {
     const { call } = serviceWith(rowsOf(3), { r1: error });
-    expect(await currentOf(new RunLister('t1', {}), call, unknown(['r0', 'r1', 'r2']))).toEqual({
+    expect(await currentOf(new RunLister(new ManualClock(), 't1', {}), call, unknown(['r0', 'r1', 'r2']))).toEqual({
       ...{ listed: [], read: ['r0', 'r2'], lost: ['r1'] },
     });
   });
@@ -305,6 +313,6 @@ describe('a run that cannot be read', () => {
     ['an error of another kind', Object.assign(new Error('No.'), { code: 'unusable_answer', exit: exitCodes.notFound })],
   ])('because of %s ends the reading', async (_, error) => {
     const { call } = serviceWith(rowsOf(3), { r1: error });
-    await expect(currentOf(new RunLister('t1', {}), call, unknown(['r0', 'r1', 'r2']))).rejects.toBe(error);
+    await expect(currentOf(new RunLister(new ManualClock(), 't1', {}), call, unknown(['r0', 'r1', 'r2']))).rejects.toBe(error);
   });
 });

@@ -127,7 +127,7 @@ describe('the request of a run that has ended', () => {
     ['interrupted', at('09:00:01'), 'answered'],
     ['failed', { ...at('09:00:01'), role: 'assistant' }, 'withdrawn'],
     ['failed', { ...at('09:00:01'), timestamp: 'unknown' }, 'withdrawn'],
-  ] as const)('is, if the run is %s and a message was sent %j, reported as %3$s', (status, sent, resolution) => {
+  ] as const)('is, if the run is %s and a message was sent %j, reported as %s', (status, sent, resolution) => {
     const state = new RunState();
     streamEvents(state, 'human_request.pending', { human_request: question('q1') });
     if (sent !== undefined) streamEvents(state, 'message', { message: message('m1', sent as Partial<RunMessage>) });
@@ -136,5 +136,76 @@ describe('the request of a run that has ended', () => {
       { type: 'run.status', data: { status, previous: null } },
       { type: 'run.finished', data: { run: runOf(status) } },
     ]);
+  });
+});
+
+describe('a request that only polling has reported', () => {
+  const polled = (): RunState => {
+    const state = new RunState();
+    streamEvents(state, 'run.status', { status: 'running' });
+    expect([...state.run(runOf('waiting'), question('q1', 'Pay?'))]).toHaveLength(2);
+    return state;
+  };
+  const resolved = (resolution: string) => ({
+    type: 'human_request.resolved',
+    data: { human_request_id: 'q1', title: 'Pay?', resolution },
+  });
+
+  it.each([
+    ['running', 'answered'],
+    ['completed', 'answered'],
+    ['interrupted', 'withdrawn'],
+  ])('is resolved when the stream reports that the run is %s', (status, resolution) => {
+    const state = polled();
+    expect(streamEvents(state, 'run.status', { status })).toEqual([
+      resolved(resolution),
+      { type: 'run.status', data: { status, previous: 'waiting' } },
+    ]);
+    expect(state.request).toBeNull();
+  });
+
+  it('is resolved when the stream reports the next one, and not when it reports the same', () => {
+    const state = polled();
+    expect(streamEvents(state, 'run.status', { status: 'waiting' })).toEqual([]);
+    expect(streamEvents(state, 'human_request.pending', { human_request: question('q1') })).toEqual([]);
+    const request = question('q2');
+    expect(streamEvents(state, 'human_request.pending', { human_request: request })).toEqual([
+      resolved('answered'),
+      { type: 'human_request.pending', data: { human_request: request } },
+    ]);
+  });
+});
+
+describe('a stream that is opened again', () => {
+  const streamed = (): RunState => {
+    const state = new RunState();
+    for (const body of [message('m1'), message('m2')]) streamEvents(state, 'message', { message: body });
+    streamEvents(state, 'run.status', { status: 'running' });
+    return state;
+  };
+
+  it('continues after its last event if polling has reported nothing, or the same state in the end', () => {
+    const state = streamed();
+    expect([state.beginStream(), state.position.stream]).toEqual(['1', { eventId: '1', messages: 2 }]);
+    for (const body of [...state.run(runOf('waiting'), question('q1')), ...state.run(runOf('running'), null)]) expect(body).toBeDefined();
+    expect([state.beginStream(), state.position.stream]).toEqual(['1', { eventId: '1', messages: 2 }]);
+  });
+
+  it.each([
+    ['status', 'completed', null],
+    ['request', 'running', question('q1')],
+  ])('starts with the first event if polling has reported another %s', (_, status, request) => {
+    const state = streamed();
+    expect([...state.run(runOf(status), request)]).not.toEqual([]);
+    expect([state.position.stream, state.beginStream()]).toEqual([undefined, undefined]);
+    // It reports the status, and what is known already is not new.
+    expect(streamEvents(state, 'message', { message: message('m1') })).toEqual([]);
+    expect([state.position.stream, state.beginStream()]).toEqual([{ eventId: '1', messages: 1 }, '1']);
+    expect(streamEvents(state, 'run.status', { status: 'running' })).toHaveLength(1);
+  });
+
+  it('starts with the first event if the ID of its last event is too long', () => {
+    const state = streamed();
+    expect([state.beginStream(1), state.beginStream(0), state.position.stream]).toEqual(['1', undefined, undefined]);
   });
 });

@@ -2,6 +2,7 @@
  * Reads the state of many runs with few requests: through the list of runs, which has 100 of them on a page, and one by one only where
  * that takes fewer requests. The list can be filtered by time and by one status, and not by ID.
  */
+import { type Clock, steadyTime } from '../../base/clock.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shrinking } from '../../client/paging.ts';
 import { isActive, runStatuses, type runStatusFilters } from '../../interface/run-status.ts';
@@ -16,8 +17,8 @@ export interface RunFilter {
   status?: (typeof runStatusFilters)[number];
 }
 
-/** The state of a run that was read. */
-export type Reading = { request: HumanRequest | null } & (
+/** The state of a run that was read, as of some moment after it was requested, which is in steady time. */
+export type Reading = { request: HumanRequest | null; requestedAt: number } & (
   | { run: Run; isListed: false }
   /** It comes from the list, which some services fill only partly. */
   | { run: RunListItem; isListed: true }
@@ -50,6 +51,7 @@ const fewRuns = 3;
 const pagesOf = (runs: number): number => Math.ceil(runs / pageSize);
 
 export class RunLister {
+  readonly #clock: Clock;
   readonly #teamId: string;
   readonly #filter: RunFilter;
   /** The number of times that a run was read by itself. */
@@ -66,7 +68,8 @@ export class RunLister {
     call('listRuns', { params: { teamId: this.#teamId }, query: { ...query, limit, offset } }),
   );
 
-  constructor(teamId: string, filter: RunFilter) {
+  constructor(clock: Clock, teamId: string, filter: RunFilter) {
+    this.#clock = clock;
     this.#teamId = teamId;
     this.#filter = filter;
   }
@@ -146,7 +149,7 @@ export class RunLister {
     for (const run of leastRecentlyRead.slice(0, maxReads)) {
       this.#reads += 1;
       run.readAt = this.#reads;
-      yield await readOne(call, run);
+      yield await readOne(call, run, this.#clock);
     }
   }
 
@@ -157,6 +160,7 @@ export class RunLister {
   ): AsyncGenerator<{ run: WatchedRun; reading: Reading }, void, undefined> {
     let missing = count;
     for (let page = 0, offset = 0; page < pages; page += 1) {
+      const requestedAt = steadyTime(this.#clock);
       const { data, total } = await this.#page(pageSize, offset, call, query);
       const { since, until, status } = query;
       if (since !== undefined && until !== undefined && status === undefined) this.#whole = { since, until, total };
@@ -165,7 +169,7 @@ export class RunLister {
         if (run === undefined) continue;
         remaining.delete(item.id);
         missing -= 1;
-        yield { run, reading: readingOf(item) };
+        yield { run, reading: readingOf(item, requestedAt) };
       }
       offset += data.length;
       const pagesLeft = pagesOf(total - offset);
@@ -217,13 +221,17 @@ function rangeOf(runs: readonly WatchedRun[]): Range | undefined {
   return { query: { since, until } as Query<'listRuns'>, count: times.length, pages: Number.POSITIVE_INFINITY };
 }
 
-export const readingOf = (item: RunListItem): Reading => ({ run: item, request: item.pending_human_request ?? null, isListed: true });
+export const readingOf = (item: RunListItem, requestedAt: number): Reading => ({
+  ...{ run: item, request: item.pending_human_request ?? null, requestedAt },
+  isListed: true,
+});
 
 /** Reads one run. Failures that concern only this run are returned. @throws other failures */
-export async function readOne(call: Call, run: WatchedRun): Promise<{ run: WatchedRun; reading: Reading } | Lost> {
+export async function readOne(call: Call, run: WatchedRun, clock: Clock): Promise<{ run: WatchedRun; reading: Reading } | Lost> {
+  const requestedAt = steadyTime(clock);
   try {
     const { run: current, pending_human_request: request } = await call('getRun', { params: { run_id: run.id } });
-    return { run, reading: { run: current, request, isListed: false } };
+    return { run, reading: { run: current, request, requestedAt, isListed: false } };
   } catch (error) {
     if (isAboutOneRun(error)) return { run, error };
     throw error;

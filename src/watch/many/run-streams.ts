@@ -153,8 +153,8 @@ export class RunStreams {
     // From the request on: its response may be older than what polling would report before it arrives.
     this.#setStreamed(bundle, true);
     const lastIds = bundle.runs.flatMap(({ id, state }) => {
-      const { stream } = state.position;
-      return stream === undefined || stream.eventId.length > maxEventIdLength ? [] : [`${id}:${stream.eventId}`];
+      const eventId = state.beginStream(maxEventIdLength);
+      return eventId === undefined ? [] : [`${id}:${eventId}`];
     });
     const input = { params: { teamId: this.#options.teamId }, query: { run_ids: bundle.runs.map(({ id }) => id).join(',') } };
     return this.#client.openEvents('streamRunsEvents', input, {
@@ -179,10 +179,9 @@ export class RunStreams {
     // The ID of the event in a stream of this run alone follows the ID of the run.
     const id = event.id.slice(event.id.indexOf(':') + 1);
     for (const body of withPositions(run.state, run.state.event({ ...event, id }))) {
-      if (body.type === 'run.finished') {
-        run.run = body.data.run;
-        run.isOver = true;
-      }
+      if (body.type === 'run.finished') run.run = body.data.run;
+      // A run that has ended continues when it gets a message.
+      run.isOver = body.type === 'run.finished';
       yield { run, body };
     }
   }

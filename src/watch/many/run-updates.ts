@@ -25,18 +25,17 @@ const checkGaps = { listed: 60_000, unlisted: 10_000 };
 /** Messages of one run that are read before those of others have their turn. */
 const maxMessages = 500;
 
-/** The requests that one reading of the state may still make, and when it made the last one, in steady time. */
+/** The requests that one reading of the state may still make. */
 export interface Budget {
   reads: number;
   checks: number;
-  requestedAt: number;
 }
 
 /** The budget of each reading. */
-export const readingBudget = (): Budget => ({ reads: maxReads, checks: maxChecks, requestedAt: Number.NEGATIVE_INFINITY });
+export const readingBudget = (): Budget => ({ reads: maxReads, checks: maxChecks });
 
-/** Whether what was requested at this time, in steady time, says nothing about a run that is not known better already. */
-const isOutdated = (run: WatchedRun, requestedAt: number): boolean => run.isStreamed || run.isOver || requestedAt < run.streamedUntil;
+/** Whether a reading says nothing about a run that is not known better already. */
+const isOutdated = (run: WatchedRun, { requestedAt }: Reading): boolean => run.isStreamed || run.isOver || requestedAt < run.streamedUntil;
 
 interface Options {
   clock: Clock;
@@ -54,14 +53,10 @@ export class RunUpdates {
     this.#options = options;
   }
 
-  /**
-   * The events that follow from a reading that has just been requested. The messages of a run come before its end, and before the request
-   * that they explain.
-   */
+  /** The events that follow from a reading. The messages of a run come before its end, and before the request that they explain. */
   async *observe(call: Call, run: WatchedRun, reading: Reading, budget: Budget): AsyncGenerator<RunUpdate, void, undefined> {
+    if (isOutdated(run, reading)) return;
     const { state } = run;
-    let { requestedAt } = budget;
-    if (isOutdated(run, requestedAt)) return;
     if (isFinal(reading.run.status) && run.position.isFinished) {
       if (budget.reads <= 0) return;
       // Its end was reported by the command that is continued.
@@ -85,10 +80,10 @@ export class RunUpdates {
     let current: Reading = reading;
     if (needsRun) {
       if (isHidden && !this.#mayCheck(run, budget)) return;
-      const result = await readOne(call, run);
+      const result = await readOne(call, run, this.#options.clock);
       if ('error' in result) return yield* this.lose(run, result.error);
       current = result.reading;
-      ({ requestedAt } = budget);
+      if (isOutdated(run, current)) return;
       if (isHidden && !state.differs(current.run, current.request)) return;
     }
     run.run = current.run;
@@ -97,7 +92,7 @@ export class RunUpdates {
       else run.hasUnreadMessages = true;
     }
     // A stream may have changed its state in the meantime.
-    if (!isOutdated(run, requestedAt)) yield* this.#stateChanges(run, current.run, current.request);
+    if (!isOutdated(run, current)) yield* this.#stateChanges(run, current.run, current.request);
   }
 
   /** The changes of a run's state, determined at once: a stream may change it while they are consumed. */

@@ -83,7 +83,7 @@ export class RunsWatch {
     this.#options = options;
     this.#clock = options.clock;
     const filter = selection.kind === 'filter' ? selection.filter : {};
-    this.#lister = new RunLister(options.teamId, filter);
+    this.#lister = new RunLister(this.#clock, options.teamId, filter);
     if (selection.kind === 'filter')
       this.#search = new RunSearch({ clock: this.#clock, lister: this.#lister, filter, runs: this.runs, forgotten: this.forgotten });
     const stretch = (): number => stretchFactor(client.allowance);
@@ -161,9 +161,9 @@ export class RunsWatch {
       for await (const update of channel.items()) {
         const { run, body } = update;
         if (run !== undefined && 'position' in body) run.position = body.position;
-        if (run !== undefined && (body.type === 'run.finished' || body.type === 'run.lost')) {
-          run.isReportedOver = true;
-          run.reportedAt = steadyTime(this.#clock);
+        if (run !== undefined) {
+          run.isReportedOver = body.type === 'run.finished' || body.type === 'run.lost';
+          if (run.isReportedOver) run.reportedAt = steadyTime(this.#clock);
         }
         yield update;
         if (this.isOver) return;
@@ -278,10 +278,9 @@ export class RunsWatch {
   async *#changes(call: Call): AsyncGenerator<RunUpdate, void, undefined> {
     const budget = readingBudget();
     const counted: Call = (id, input, options) => {
-      budget.requestedAt = steadyTime(this.#clock);
       if (id === 'listRuns') {
         this.#listCount += 1;
-        this.#listedAt = budget.requestedAt;
+        this.#listedAt = steadyTime(this.#clock);
       } else budget.reads -= 1;
       return call(id, input, options);
     };
@@ -296,7 +295,7 @@ export class RunsWatch {
         run.isReportedOver = false;
       }
       this.#schedule.observe(run, item, this.#listedAt);
-      yield* this.#updates.observe(counted, run, readingOf(item), budget);
+      yield* this.#updates.observe(counted, run, readingOf(item, this.#listedAt), budget);
       yield* this.#betweenPages(call);
     }
     const unseenRuns = this.#active().filter((run) => !seenRuns.has(run) && !run.isStreamed);
