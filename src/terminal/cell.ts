@@ -19,7 +19,7 @@ export interface View {
   /** Whether the terminal shows hyperlinks. */
   links?: boolean;
   /** Completes a command that is suggested as the next step, so that it reaches the same service and team. */
-  completed?: (command: string) => string;
+  completeCommand?: (command: string) => string;
 }
 
 /** How a value is styled. `status` picks the colour by the status word. */

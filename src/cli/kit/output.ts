@@ -116,8 +116,8 @@ export const status = (value: string): unknown => new FormattedValue({ value, st
 export const time = (value: string | null | undefined): unknown => new FormattedValue({ value, time: true });
 
 /** A command that is suggested as the next step. */
-export const nextStep = (command: string | undefined, { completed }: View): string | undefined =>
-  command === undefined ? undefined : (completed?.(command) ?? command);
+export const nextStep = (command: string | undefined, { completeCommand }: View): string | undefined =>
+  command === undefined ? undefined : (completeCommand?.(command) ?? command);
 
 /** A text in a style. */
 export const withStyle = (value: string, style: CellStyle | undefined): unknown =>

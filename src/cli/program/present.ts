@@ -25,7 +25,7 @@ export async function presentResult(
   if (result === undefined) return;
   const { terminal, format, flags } = context;
   const isForPeople = forPeople(context);
-  const view: View = { ...(await viewOf(context)), completed: (command) => withSelection(command, flags) };
+  const view: View = { ...(await viewOf(context)), completeCommand: (command) => withSelection(command, flags) };
   const render = async (data: unknown): Promise<void> => {
     const isRaw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
     const isJson =

@@ -160,8 +160,8 @@ export class RunsWatch {
       if (this.isOver) return;
       for await (const update of channel.items()) {
         const { run, body } = update;
-        if (run !== undefined && 'position' in body) run.position = body.position;
         if (run !== undefined) {
+          if ('position' in body) run.position = body.position;
           run.isReportedOver = body.type === 'run.finished' || body.type === 'run.lost';
           if (run.isReportedOver) run.reportedAt = steadyTime(this.#clock);
         }
