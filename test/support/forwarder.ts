@@ -9,6 +9,8 @@ export class Forwarder {
   readonly requests: string[] = [];
   /** Whether event streams are forwarded. Otherwise the answer is 404, as from a service without them. */
   streams = true;
+  /** Which requests get 503: those for event streams, or all others. */
+  refuses: 'streams' | 'others' | undefined;
   /** Whether anything is forwarded. Otherwise connections are reset. */
   up = true;
   /** Connections that were reset because nothing is forwarded. */
@@ -58,6 +60,10 @@ export class Forwarder {
     const isStream = path.split('?')[0]?.endsWith('/events') ?? false;
     if (isStream && !this.streams) {
       response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>');
+      return;
+    }
+    if (this.refuses === (isStream ? 'streams' : 'others')) {
+      response.writeHead(503).end();
       return;
     }
     const onward = http.request(`${target}${path}`, {

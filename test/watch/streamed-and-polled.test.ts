@@ -212,6 +212,39 @@ describe.each([
   });
 });
 
+it('is reported as answered if its stream was interrupted from before the request until after the answer', async () => {
+  const [asks, ends] = [new Gate(), new Gate()];
+  const api = await startApi({
+    behaviours: {
+      pauses: async (host) => {
+        await asks.opened;
+        if (host.answer('ask') === undefined) return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Really?' } };
+        await ends.opened;
+        return { status: 'completed' };
+      },
+    },
+  });
+  const proxy = await Forwarder.to(api.service.url);
+  const run = await api.run('pauses', 'Go');
+  const watcher = watch(proxy.url, api, run.id);
+  await expect.poll(() => watcher.events.map(inShort)).toContain('> running');
+  proxy.refuses = 'streams';
+  proxy.cut();
+  asks.open();
+  await until(watcher, 'human_request.pending');
+  // Neither polls nor streams see the answer before the run has continued.
+  proxy.goDown();
+  await approve(api, run.id);
+  await api.until(run.id, 'running');
+  proxy.refuses = 'others';
+  proxy.up = true;
+  await until(watcher, 'human_request.resolved');
+  ends.open();
+  expect(lasting(await watcher.end)).toEqual([
+    ...['Go', '> waiting', '? Really?', 'Approved: Really?', 'answered: Really?', '> completed', 'finished completed'],
+  ]);
+});
+
 it('is polled while the service has too many streams open', async () => {
   const api = await startApi({ behaviours: { asks: askBehaviour }, httpLimits: { streamsPerCredential: 0 } });
   const run = await api.run('asks', 'Go');
