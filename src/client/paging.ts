@@ -1,4 +1,7 @@
-/** Offset paging: walks a list without repeating rows when the list changes meanwhile, and without looping forever. */
+/**
+ * Offset paging: walks a list without repeating rows when rows are inserted meanwhile, without leaving out others when some are removed,
+ * and without looping forever.
+ */
 
 import { setImmediate } from 'node:timers/promises';
 import { AnswerTooLargeError } from './errors.ts';
@@ -64,14 +67,20 @@ export async function* pagedBatches<Row extends { id: string }>(
 ): AsyncGenerator<Row[], void, undefined> {
   const recentIds = new RecentIds(rememberedPages * pageSize);
   let remaining = range.limit ?? Number.POSITIVE_INFINITY;
-  let offset = range.offset ?? 0;
+  const start = range.offset ?? 0;
+  let offset = start;
+  let knownTotal = 0;
   let emptyPages = 0;
   let nextPage: Promise<Page<Row>> | undefined;
   const readPage = shrinking(fetchPage);
   const fetchNext = (): Promise<Page<Row>> => readPage(Math.min(pageSize, remaining), offset);
   while (remaining > 0) {
     const { items, total } = await (nextPage ?? fetchNext());
-    const newRows = items.filter((row) => recentIds.add(row.id)).slice(0, remaining);
+    // If rows were removed in front of this page, as many have moved in front of it that were not read yet.
+    const gap = Math.min(knownTotal - total, pageSize, offset - start);
+    const movedRows = gap > 0 ? (await readPage(gap, offset - gap)).items : [];
+    knownTotal = total;
+    const newRows = [...movedRows, ...items].filter((row) => recentIds.add(row.id)).slice(0, remaining);
     remaining -= newRows.length;
     offset += items.length;
     emptyPages = newRows.length === 0 ? emptyPages + 1 : 0;

@@ -56,6 +56,30 @@ describe('paging', () => {
     expect(await ids(pagedRows(fetchPage, 100))).toEqual(before.map(({ id }) => id));
   });
 
+  it.each([
+    ['the first rows', (index: number) => index >= 3, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]],
+    ['rows that were read, and others', (index: number) => ![1, 3, 6, 11].includes(index), [0, 1, 2, 3, 4, 5, 7, 8, 9, 10]],
+    ['all rows that were read', (index: number) => index >= 4, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]],
+    ['most of the rows', (index: number) => index < 1 || index > 8, [0, 1, 2, 3, 9, 10, 11]],
+    ['all others', (index: number) => index < 4, [0, 1, 2, 3]],
+    ['all rows', () => false, [0, 1, 2, 3]],
+  ])('leaves no row out that moved in front of a page because %s were removed', async (_, isLeft, expected) => {
+    const all = rows(12);
+    const { requests, fetchPage } = listOf((request) => (request === 1 ? all : all.filter((_, index) => isLeft(index))));
+    expect(await ids(pagedRows(fetchPage, 4))).toEqual(expected.map(String));
+    expect(requests.length).toBeLessThanOrEqual(5);
+  });
+
+  it('does not read rows again in front of those that were requested', async () => {
+    const { requests, fetchPage } = listOf((request) => (request === 1 ? rows(12) : rows(6)));
+    expect(await ids(pagedRows(fetchPage, 2, { offset: 3 }))).toEqual(['3', '4', '5']);
+    expect(requests).toEqual([
+      [2, 3],
+      [2, 5],
+      [2, 3],
+    ]);
+  });
+
   it('ends when the service repeats a page, ignores the offset, or claims more rows than it has', async () => {
     let requests = 0;
     const page = async () => {
