@@ -9,6 +9,8 @@ import { AnswerTooLargeError } from './errors.ts';
 export interface Page<Row> {
   items: Row[];
   total: number;
+  /** Whether `total` only says that there are more rows. */
+  isUncounted?: boolean;
 }
 
 export interface PageRange {
@@ -75,11 +77,11 @@ export async function* pagedBatches<Row extends { id: string }>(
   const readPage = shrinking(fetchPage);
   const fetchNext = (): Promise<Page<Row>> => readPage(Math.min(pageSize, remaining), offset);
   while (remaining > 0) {
-    const { items, total } = await (nextPage ?? fetchNext());
+    const { items, total, isUncounted = false } = await (nextPage ?? fetchNext());
     // If rows were removed in front of this page, as many have moved in front of it that were not read yet.
     const gap = Math.min(knownTotal - total, pageSize, offset - start);
     const movedRows = gap > 0 ? (await readPage(gap, offset - gap)).items : [];
-    knownTotal = total;
+    knownTotal = isUncounted ? 0 : total;
     const newRows = [...movedRows, ...items].filter((row) => recentIds.add(row.id)).slice(0, remaining);
     remaining -= newRows.length;
     offset += items.length;

@@ -70,6 +70,16 @@ describe('paging', () => {
     expect(requests.length).toBeLessThanOrEqual(5);
   });
 
+  it('reads nothing again if the service does not count the rows', async () => {
+    const { requests, fetchPage } = listOf(rows(4));
+    const uncounted = async (limit: number, offset: number) => {
+      const { items } = await fetchPage(limit, offset);
+      return { items, total: offset + items.length + (items.length === limit ? 1 : 0), isUncounted: true };
+    };
+    expect(await ids(pagedRows(uncounted, 2))).toEqual(['0', '1', '2', '3']);
+    expect(requests).toHaveLength(3);
+  });
+
   it('does not read rows again in front of those that were requested', async () => {
     const { requests, fetchPage } = listOf((request) => (request === 1 ? rows(12) : rows(6)));
     expect(await ids(pagedRows(fetchPage, 2, { offset: 3 }))).toEqual(['3', '4', '5']);

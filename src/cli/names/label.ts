@@ -51,7 +51,7 @@ export async function labelPages(context: Context, queueId: string): Promise<Fet
   const client = await context.client();
   return async (limit, offset) => {
     const { labels } = await client.call('listQueueLabels', { params: { queue_id: queueId }, query: { limit, offset } });
-    return { items: labels, total: offset + labels.length + (labels.length === limit ? 1 : 0) };
+    return { items: labels, total: offset + labels.length + (labels.length === limit ? 1 : 0), isUncounted: true };
   };
 }
 

@@ -124,7 +124,7 @@ export default defineCommand({
     const counting = total === false ? { include_total: 'false' as const } : {};
     const list = rowList(input, async (limit, offset) => {
       const page = await client.call('listRuns', { params, query: { ...filters, ...counting, limit, offset } });
-      return { items: page.data, total: page.total };
+      return { items: page.data, total: page.total, isUncounted: total === false };
     });
     list.isCounted = total !== false;
     list.isFiltered = Object.keys(filters).some((name) => !name.startsWith('sort_'));
