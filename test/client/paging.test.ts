@@ -70,6 +70,20 @@ describe('paging', () => {
     expect(requests.length).toBeLessThanOrEqual(5);
   });
 
+  it('does not report the failure of a page that nobody reads', async () => {
+    const { fetchPage } = listOf(rows(4));
+    const failing = async (limit: number, offset: number): Promise<Page<Row>> => {
+      if (offset > 0) throw new Error('gone');
+      return fetchPage(limit, offset);
+    };
+    for await (const { id } of pagedRows(failing, 2)) {
+      expect(id).toBe('0');
+      break;
+    }
+    // An unhandled rejection would fail the whole run of the tests.
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
   it('reads nothing again if the service does not count the rows', async () => {
     const { requests, fetchPage } = listOf(rows(4));
     const uncounted = async (limit: number, offset: number) => {

@@ -142,3 +142,27 @@ it('does not regard a run as continued because the list was requested before its
   expect(log).toEqual(['> running', '> completed', 'run.finished']);
   expect(watch.runs.get('r1')).toMatchObject({ isOver: true, isReportedOver: true });
 });
+
+it('keeps the end of a run that was read while the end was on the way', async () => {
+  const { clock, requests, streams, log, answer, watch } = startService({ kind: 'filter', filter: { status: 'waiting' }, addsNew: true });
+  // The service does not list requests, so that the run itself is read.
+  const row = { id: 'r1', status: 'waiting', created_at: '2026-07-18T08:00:00.000Z', pending_human_request: null };
+  await settle();
+  for (let page = 0; page < 2; page += 1) await answer('listRuns', { data: [row], total: 1 });
+  expect(streams).toHaveLength(1);
+  streams[0]?.end();
+  await settle();
+  clock.advance(1_000);
+  await settle();
+  expect(requests.map(({ id }) => id)).toEqual(['listRuns']);
+  await answer('listRuns', { data: [row], total: 1 });
+  expect(requests.map(({ id }) => id)).toEqual(['getRun']);
+  clock.advance(500);
+  await settle();
+  streams[1]?.send('run.status', { status: 'completed' });
+  streams[1]?.send('run.finished', { run: { ...row, status: 'completed' } });
+  await settle();
+  const run = [...watch.runs.values()][0];
+  await answer('getRun', stateOf('waiting', question('q1')));
+  expect([log, run?.run?.status]).toEqual([['> completed', 'run.finished'], 'completed']);
+});

@@ -206,6 +206,10 @@ describe('a stream that is opened again', () => {
 
   it('starts with the first event if the ID of its last event is too long', () => {
     const state = streamed();
+    // Such an ID is not a part of a position.
+    for (const body of state.event({ id: 'x'.repeat(501), type: 'message', data: JSON.stringify({ message: message('m3') }) }))
+      expect(body.type).toBe('message');
+    expect(state.position.stream).toEqual({ eventId: '1', messages: 3 });
     expect([state.beginStream(1), state.beginStream(0), state.position.stream]).toEqual(['1', undefined, undefined]);
   });
 });

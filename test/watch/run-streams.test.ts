@@ -118,7 +118,7 @@ describe('runs that are taken', () => {
   });
 
   it('take the places of runs that have ended', async () => {
-    const { opened, open, settle, log } = startStreams();
+    const { streams, opened, open, settle, log } = startStreams();
     const runs = newRuns(51);
     await open(runs.slice(0, 50));
     opened[0]?.send(finished('r3'));
@@ -127,6 +127,18 @@ describe('runs that are taken', () => {
     expect(runs[3]).toMatchObject({ isOver: true, run: { id: 'r3', status: 'completed' } });
     await open(runs.slice(50));
     expect(opened[1]?.ids.toSorted()).toEqual([...runs.slice(0, 3), ...runs.slice(4)].map(({ id }) => id).toSorted());
+    expect(streams.take(runs[3] as WatchedRun)).toBe(true);
+  });
+
+  it('get the last stream, and no other is replaced', async () => {
+    const { opened, open } = startStreams([], { streams: 2, runsPerStream: 2 });
+    const runs = newRuns(4);
+    await open(runs.slice(0, 2));
+    await open(runs.slice(2));
+    expect(opened.map(({ ids, isClosed }) => [ids, isClosed])).toEqual([
+      [['r0', 'r1'], false],
+      [['r2', 'r3'], false],
+    ]);
   });
 });
 
@@ -185,6 +197,8 @@ describe('a stream', () => {
     await settle();
     expect(opened[1]).toMatchObject({ ids: ['r1', 'r2'], lastEventId: 'r1:4' });
     expect(runs.map(({ isStreamed }) => isStreamed)).toEqual([false, true, true]);
+    // If it continues, it can be streamed again.
+    expect(streams.take(runs[0] as WatchedRun)).toBe(true);
   });
 
   it('is the only one to report its runs from the moment in which it is requested again', async () => {
@@ -210,12 +224,13 @@ describe('a stream', () => {
   });
 
   it('leaves a run to polling that the service does not report', async () => {
-    const { opened, open, settle, log } = startStreams();
+    const { streams, opened, open, settle, log } = startStreams();
     const runs = newRuns(2);
     await open(runs);
     opened[0]?.send({ type: 'run.missing', data: { run_id: 'r0' } });
     await settle();
     expect([log, runs.map(({ isStreamed }) => isStreamed)]).toEqual([['end'], [false, true]]);
+    expect(streams.take(runs[0] as WatchedRun)).toBe(false);
     // The other one has the stream for itself.
     opened[0]?.send(finished('r1'));
     opened[0]?.end();

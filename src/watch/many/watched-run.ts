@@ -63,7 +63,7 @@ export class WatchedRun {
   }
 
   set isOver(isOver: boolean) {
-    if (isOver && !this.#isOver) this.overSince = steadyTime(this.#clock);
+    if (isOver) this.overSince = steadyTime(this.#clock);
     this.#isOver = isOver;
   }
 
@@ -73,7 +73,7 @@ export class WatchedRun {
   }
 
   set isStreamed(isStreamed: boolean) {
-    if (this.#isStreamed && !isStreamed) this.streamedUntil = steadyTime(this.#clock);
+    if (!isStreamed) this.streamedUntil = steadyTime(this.#clock);
     this.#isStreamed = isStreamed;
   }
 
