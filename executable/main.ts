@@ -1,10 +1,9 @@
 /** The entry point of the single-file executable: does what the launcher does, without files next to it. */
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { compileWebAssemblyOnce } from '../src/cli/program/web-assembly.ts';
-import { configPaths } from '../src/config/paths.ts';
+import { configPaths, homeFolder } from '../src/config/paths.ts';
 import { embeddedLoader } from './chunks.ts';
 import { embedded, script } from './embedded.ts';
 import { runProgramFile } from './programs.ts';
@@ -14,9 +13,8 @@ import { unpackGroup } from './unpack.ts';
 const groups: Readonly<Record<string, string>> = { libsql: 'service', 'playwright-core': 'browser' };
 
 const { env, argv } = process;
-const cache = configPaths(env, env.HOME ?? os.homedir(), process.platform, process.cwd()).cache;
 // The name contains a hash of all files, so versions do not share a folder.
-const folder = path.join(cache, 'executable', embedded('folder').toString());
+const folder = path.join(cacheFolder(), 'executable', embedded('folder').toString());
 
 const load = embeddedLoader(folder, (name) => {
   const group = groups[name];
@@ -33,4 +31,13 @@ if (!runProgramFile(argv.slice(2), load)) {
   void main(process, prepare, (bytes) => fs.writeSync(1, bytes)).then((code) => {
     process.exitCode = code;
   });
+}
+
+/** The folder of caches. A user without one can use only commands that unpack nothing; the others report what to set. */
+function cacheFolder(): string {
+  try {
+    return configPaths(env, homeFolder(env, process.platform), process.platform, process.cwd()).cache;
+  } catch {
+    return path.dirname(process.execPath);
+  }
 }

@@ -80,6 +80,7 @@ export function bubblewrapArguments(machine: Machine, request: LaunchRequest, co
     ...systemMounts(machine, sharesNetwork),
     ...processMounts(machine),
     ...deviceMounts(options, request, limits),
+    ...nodeMount(machine),
     ...requestMounts(machine, request),
     ...confinement.network.flatMap(({ source, target }) => ['--ro-bind', source, target]),
     // The rest of the root is a file system in memory, which would otherwise be writable.
@@ -101,14 +102,16 @@ export function environmentArguments(environment: Readonly<Record<string, string
   return words.map((word) => `${word}\0`).join('');
 }
 
-function systemMounts({ system, passwd, group, node }: Machine, sharesNetwork: boolean): string[] {
+function systemMounts({ system, passwd, group }: Machine, sharesNetwork: boolean): string[] {
   return [
     ...system.flatMap(({ path: place, target }) => (target === undefined ? ['--ro-bind', place, place] : ['--symlink', target, place])),
     ...['--ro-bind', passwd, '/etc/passwd', '--ro-bind', group, '/etc/group'],
     ...(sharesNetwork ? networkSettings.flatMap((file) => ['--ro-bind-try', file, file]) : []),
-    ...(isVisible(system, node) ? [] : ['--ro-bind', node, node]),
   ];
 }
+
+/** Node, or the single-file executable, if it is outside of the folders of the system. It can be below /tmp. */
+const nodeMount = ({ system, node }: Machine): string[] => (isVisible(system, node) ? [] : ['--ro-bind', node, node]);
 
 const isVisible = (system: readonly SystemEntry[], place: string): boolean =>
   system.some(({ path: folder, target }) => target === undefined && isWithin(folder, place));

@@ -1,14 +1,15 @@
-import { mkdir, readdir, realpath, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { Containment, type ExecSetting } from '../../../src/service/contained/containment.ts';
 import { demonstrate } from '../../../src/service/contained/demonstration.ts';
 import { type NamespaceFacts, startShortfall } from '../../../src/service/contained/shortfall.ts';
+import { trialShortfall } from '../../../src/service/contained/trial.ts';
 import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import { ContainedRuns, listening, needsContainment } from '../../support/contained.ts';
 import { itNeeding } from '../../support/requirements.ts';
-import { temporaryFolder } from '../../support/temporary.ts';
+import { afterTest, temporaryFolder } from '../../support/temporary.ts';
 
 const containment = async (setting: ExecSetting, searchPath = process.env.PATH ?? ''): Promise<Containment> =>
   new Containment({ setting, dataDirectory: await temporaryFolder(), searchPath, node: process.execPath });
@@ -31,6 +32,15 @@ itNeeding(needsContainment, 'is contained after the demonstration, which leaves 
   expect(runs.containment.refusal()).toBeUndefined();
   expect((await readdir(path.join(runs.dataDirectory, 'contained'))).sort()).toEqual(['group', 'passwd']);
   expect(await readdir(runs.dataDirectory)).toEqual(['contained']);
+});
+
+itNeeding(needsContainment, 'is contained with a Node below /tmp, where each program has its own files', async () => {
+  const folder = await mkdtemp('/tmp/aops-node-');
+  afterTest(() => rm(folder, { recursive: true }));
+  const node = path.join(folder, 'node');
+  await copyFile(process.execPath, node);
+  const options = { dataDirectory: await temporaryFolder(), searchPath: process.env.PATH ?? '', node };
+  expect(await trialShortfall(options)).toBeUndefined();
 });
 
 describe('without bubblewrap', () => {
