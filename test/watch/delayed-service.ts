@@ -51,8 +51,6 @@ export interface Delays {
 }
 
 export class DelayedService {
-  /** The number of streams of runs that were opened. */
-  streams = 0;
   readonly #clock: SharedTime;
   readonly #plans: ReadonlyMap<string, readonly Change[]>;
   readonly #delays: Delays;
