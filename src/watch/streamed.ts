@@ -50,12 +50,12 @@ export class RetryingStream<Body> {
    * @param onOpen called when the service has answered
    * @throws only the signal's reason
    */
-  async *read(signal: AbortSignal, onOpen: () => void): AsyncGenerator<Body, void, undefined> {
+  async *read(signal: AbortSignal, onOpen?: () => void): AsyncGenerator<Body, void, undefined> {
     const { open, bodies } = this.#options;
     let reader: EventReader | undefined;
     try {
       reader = await open(this.#lastEventId);
-      onOpen();
+      onOpen?.();
       for (let event = await reader.next(); event !== undefined; event = await reader.next()) {
         this.#failures = 0;
         if (event.id !== '') this.#lastEventId = event.id;

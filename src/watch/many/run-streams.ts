@@ -137,7 +137,7 @@ export class RunStreams {
           await clock.sleep(stream.wait, signal);
         }
         // Opened even if polling has reported the runs in the meantime: what is known already is not reported again.
-        for await (const { run, body } of stream.read(signal, () => undefined)) await this.#options.onEvent(run, body);
+        for await (const { run, body } of stream.read(signal)) await this.#options.onEvent(run, body);
       }
     } catch {
       // Only the signal ends it: the stream is replaced, or nothing is watched any more.
