@@ -81,7 +81,7 @@ export class LocalFolder {
 
   /** The path of a file below the folder. @throws AopsError `unsafe_name` */
   target(name: string): string {
-    return path.join(this.path, ...safeParts(name));
+    return this.#resolve(name).displayPath;
   }
 
   /**
@@ -127,14 +127,13 @@ export class LocalFolder {
       return isThere;
     };
     for (const name of names) {
+      const { parts, displayPath } = this.#resolve(name);
       let folder = this.path;
-      const isMissing = safeParts(name)
-        .slice(0, -1)
-        .some((part) => {
-          folder = path.join(folder, part);
-          return !exists(folder);
-        });
-      if (!isMissing) requireFree(this.target(name), replace);
+      const isMissing = parts.slice(0, -1).some((part) => {
+        folder = path.join(folder, part);
+        return !exists(folder);
+      });
+      if (!isMissing) requireFree(displayPath, replace);
     }
   }
 
@@ -143,8 +142,7 @@ export class LocalFolder {
    * @throws UsageError when it already exists and must not be replaced; AopsError `disk_full`, `not_writable`
    */
   async write(name: string, content: Content, { replace, signal, openFile, mode, workFolder }: WriteOptions): Promise<number> {
-    const parts = safeParts(name);
-    const displayPath = this.target(name);
+    const { parts, displayPath } = this.#resolve(name);
     let partial: PartialFile | undefined;
     try {
       const { folder, target, existing } = this.#freePlace(parts, replace, displayPath);
@@ -163,8 +161,7 @@ export class LocalFolder {
    * @throws what `write` throws
    */
   async stage(name: string, content: Iterable<Uint8Array>, replace: boolean): Promise<StagedFile> {
-    const parts = safeParts(name);
-    const displayPath = this.target(name);
+    const { parts, displayPath } = this.#resolve(name);
     let partial: PartialFile | undefined;
     try {
       const { folder, target, existing } = this.#freePlace(parts, replace, displayPath);
@@ -199,6 +196,12 @@ export class LocalFolder {
     } finally {
       for (const { partial } of remainingFiles) partial.discard();
     }
+  }
+
+  /** The parts of a name and its path below the folder. @throws AopsError `unsafe_name` */
+  #resolve(name: string): { parts: readonly string[]; displayPath: string } {
+    const parts = safeParts(name);
+    return { parts, displayPath: path.join(this.path, ...parts) };
   }
 
   /** Where a file goes, in a folder that exists, and the file that it replaces. @throws UsageError when that must not be replaced */

@@ -11,6 +11,9 @@ const maxPathBytes = 3_000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const badName = /[\u0000-\u001f\u007f-\u009f\\]|[. ]$|^(con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³]) *(\.|:|$)/i;
 
+/** Half of a character, which has no bytes in UTF-8. */
+const loneSurrogate = /\p{Surrogate}/u;
+
 /**
  * The parts of a relative name from the service.
  * @throws AopsError `unsafe_name` when it is absolute, leads out of the folder, or could mean something else on another system
@@ -31,7 +34,7 @@ function nameProblem(name: string, parts: readonly string[]): string | undefined
   if (parts.includes('..')) return 'it leads out of the folder';
   if (parts.some((part) => badName.test(part)))
     return 'it is reserved, ends with a dot or a space, or has a backslash or a control character';
-  if (Buffer.from(name).toString() !== name) return 'it is not valid text';
+  if (loneSurrogate.test(name)) return 'it is not valid text';
   if (parts.some((part) => Buffer.byteLength(part) > maxNameBytes)) return `a part of it is longer than ${maxNameBytes} bytes`;
   if (Buffer.byteLength(name) > maxPathBytes) return `it is longer than ${maxPathBytes} bytes`;
   if (parts.length > treeLimits.depth + 1) return `it is more than ${treeLimits.depth} folders deep`;

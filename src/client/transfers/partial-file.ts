@@ -1,5 +1,5 @@
 /** A file that is being written under a temporary name, next to its target or in a work folder. It gets its name only when it is complete. */
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { linkSync, realpathSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
 import { orAborted } from '../../base/abort.ts';
@@ -27,7 +27,7 @@ export class PartialFile {
    * @throws UsageError when the folder was replaced with a link in the meantime
    */
   static create(folder: string, mode: number, openFile: OpenFile = openDiskFile): PartialFile {
-    const file = path.join(folder, `.aops-${randomBytes(8).toString('hex')}.part`);
+    const file = path.join(folder, `.aops-${randomUUID()}.part`);
     const partial = new PartialFile(openFile(file, mode), file);
     // The folder was not a link when it was checked. If it has become one, it has to be noticed now, before anything is written.
     if (realPath(folder) === folder) return partial;

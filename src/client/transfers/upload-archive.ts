@@ -11,6 +11,7 @@ import type { Client } from '../client.ts';
 import { toNotOfferedError, UnusableAnswerError } from '../errors.ts';
 import { fillPath } from '../request.ts';
 import { readJson } from '../response.ts';
+import type { Slots } from './parallel.ts';
 import { changedFile, type LocalUpload, type UploadOptions } from './transfer.ts';
 
 /** Maximum size of an archive, in bytes. A larger file has an archive of its own. */
@@ -49,6 +50,7 @@ export function archiveGroups(files: readonly LocalUpload[]): LocalUpload[][] {
 /**
  * Prepares the upload of a group of files. Its idempotency key is reserved here, as `prepareUpload` does. The returned function carries
  * it out.
+ * @param packing one slot for all archives: packed at the same time, all of them would be ready late, and the service would wait
  * @throws UsageError for an invalid ID; the function throws NotOfferedError, ServiceAnswerError, UnavailableError, OutcomeUnknownError,
  *   UsageError when a file changes meanwhile, or the signal's reason
  */
@@ -56,12 +58,13 @@ export function prepareArchive(
   client: Client,
   sandboxId: string,
   files: readonly LocalUpload[],
+  packing: Slots,
 ): (options: Pick<UploadOptions, 'signal'>) => Promise<void> {
   const { method, path: template, request: type = '' } = operation('uploadSandboxArchive');
   const path = fillPath(template, { sandbox_id: sandboxId });
   const keys = client.reserveKeys(method, path);
   return async ({ signal }) => {
-    const body = await archiveOf(files, signal);
+    const body = await packing.run(() => archiveOf(files, signal));
     const request = { method, path, headers: { 'content-type': type }, body, mutates: true, attemptMilliseconds };
     const response = await client.send(request, { signal, keys }).catch((error: unknown) => {
       throw toNotOfferedError('uploadSandboxArchive', error);

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { Client } from '../client.ts';
 import { NotOfferedError, ServiceAnswerError } from '../errors.ts';
-import { inParallel } from './parallel.ts';
+import { inParallel, Slots } from './parallel.ts';
 import { workspace } from './run-files.ts';
 import { directUploadLimit, type LocalUpload, prepareUpload, type UploadedFile } from './transfer.ts';
 import { archiveGroups, prepareArchive } from './upload-archive.ts';
@@ -13,8 +13,8 @@ const minArchiveFiles = 5;
 /** Number of concurrent uploads; a direct upload takes up to 10 MB of memory. */
 const parallelUploads = 4;
 
-/** Number of concurrent archives: while the service writes the files of one, the next is read. */
-const parallelArchives = 2;
+/** Number of concurrent archives: while the service writes the files of some, the next is packed. Each is in memory. */
+const parallelArchives = 3;
 
 export interface TreeUpload {
   signal: AbortSignal;
@@ -54,8 +54,9 @@ export async function uploadTree(
   if (smallFiles.length >= minArchiveFiles) {
     /** Groups whose archive was refused: too large for something in front of the service, or not offered. */
     const refusedGroups = new Set<readonly LocalUpload[]>();
+    const packing = new Slots(1);
     const archive = (group: readonly LocalUpload[]) => {
-      const upload = prepareArchive(client, sandboxId, group);
+      const upload = prepareArchive(client, sandboxId, group, packing);
       return async (taskSignal: AbortSignal): Promise<void> => {
         try {
           await upload({ signal: taskSignal });

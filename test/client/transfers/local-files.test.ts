@@ -220,7 +220,7 @@ describe('a partial file', () => {
     };
     await new LocalFolder(folder).write('a', content, { replace: false, workFolder, mode: 0o600 });
     // It is as private as the complete file already while it is written.
-    expect(partial).toEqual([{ name: expect.stringMatching(/^\.aops-[0-9a-f]{16}\.part$/), mode: 0o600 }]);
+    expect(partial).toEqual([{ name: expect.stringMatching(/^\.aops-[0-9a-f-]{36}\.part$/), mode: 0o600 }]);
     expect([await readdir(workFolder), (await stat(path.join(folder, 'a'))).mode & 0o777]).toEqual([[], 0o600]);
     await new LocalFolder(folder).write('a', bytes('y'), { replace: true, mode: 0o640 });
     expect((await stat(path.join(folder, 'a'))).mode & 0o777).toBe(0o640);
