@@ -71,13 +71,51 @@ it('shows a request that two profiles can read once, with the first of them', as
   await one.poll('1');
   expect(shown()).toEqual(['one 1', 'two 2']);
   expect(events).toEqual(['pending 1', 'pending 2']);
-  // It is resolved when no profile has it any more.
   await one.poll();
-  expect(events).toHaveLength(2);
   await two.poll('2');
+  expect(shown()).toEqual(['two 2']);
   expect(events.slice(2)).toEqual(['resolved 1']);
   await one.poll('1');
+  expect(shown()).toEqual(['one 1', 'two 2']);
   expect(events.slice(3)).toEqual(['pending 1']);
+});
+
+it('shows a request as resolved although the other profile returned it in an earlier reading', async () => {
+  const [one, two] = [polled('https://a', 'one'), polled('https://a', 'two')];
+  const { events, shown } = feedOf(one.source, two.source);
+  await one.poll('1');
+  await two.poll('1', '2');
+  await one.poll('1', '2');
+  await one.poll('2');
+  expect(shown()).toEqual(['one 2']);
+  expect(events).toEqual(['pending 1', 'pending 2', 'resolved 1']);
+  // This reading began before that one, but takes longer.
+  await two.poll('1', '2', '3');
+  expect(shown()).toEqual(['one 2', 'two 3']);
+  await two.poll('2', '3');
+  expect(events.slice(3)).toEqual(['pending 3']);
+});
+
+it('does not show a request that was resolved before the other profile returned it', async () => {
+  const [one, two] = [polled('https://a', 'one'), polled('https://a', 'two')];
+  const { events, shown } = feedOf(one.source, two.source);
+  await one.poll('1');
+  await one.poll();
+  await two.poll('1');
+  expect(shown()).toEqual([]);
+  await two.poll();
+  expect(events).toEqual(['pending 1', 'resolved 1']);
+});
+
+it('shows a request that only one profile can read any more', async () => {
+  const [one, two] = [polled('https://a', 'one'), polled('https://a', 'two')];
+  const { shown } = feedOf(one.source, two.source);
+  await one.poll('1');
+  await two.poll('1');
+  await one.poll();
+  // The reading that began later counts.
+  for (let poll = 0; poll < 2; poll += 1) await two.poll('1');
+  expect(shown()).toEqual(['two 1']);
 });
 
 it('keeps requests of two services with the same ID apart', async () => {

@@ -1,4 +1,5 @@
 /** `aops inbox --all-profiles`: requests of several services and teams in one list. */
+
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
@@ -13,6 +14,7 @@ import type { InboxEvent } from '../../src/commands/inbox/events.ts';
 import { InboxSession } from '../../src/commands/inbox/inbox-session.ts';
 import { CliTerminal } from '../support/cli-terminal.ts';
 import { answerWith, ForeignService } from '../support/foreign-service.ts';
+import { Forwarder } from '../support/forwarder.ts';
 import { prompting } from '../support/open-prompts.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { keys } from '../support/screen.ts';
@@ -30,7 +32,7 @@ beforeAll(async () => {
 interface Settings {
   signedOut: boolean;
   /** By the name of their profile. */
-  services?: Record<string, TestService>;
+  services?: Record<string, { service: Pick<TestService['service'], 'url' | 'teamId' | 'token'> }>;
 }
 
 /** A machine with a profile for each service, another one for the first service, and optionally one that is not signed in. */
@@ -146,6 +148,45 @@ describe('inbox --all-profiles', () => {
     person.interrupt();
     await person.shows('Answered 0; 1 still pending. Answer them with: aops inbox --all-profiles\n');
     expect((await person.end).code).toBe(130);
+  });
+
+  it('does not prompt again, with another profile for the same team, for what was answered', async () => {
+    const own = await startTestService();
+    await own.waiting('- approve: { id: ok, title: "Left?" }');
+    await own.waiting('- approve: { id: ok, title: "Answered?" }');
+    const forwarder = await Forwarder.to(own.service.url);
+    const { secret } = await own.api<{ secret: string }>('POST', '/local/tokens', {
+      name: 'other',
+      scopes: ['runs:read', 'approvals:write'],
+    });
+    const service = { url: forwarder.url, teamId: own.service.teamId };
+    const env = await machine({
+      signedOut: false,
+      services: {
+        one: { service: { ...service, token: own.service.token } },
+        two: { service: { ...service, token: secret } },
+      },
+    });
+    // The other profile reads both requests once, and then nothing new.
+    let readings = 0;
+    forwarder.ignores = ({ url = '', headers }) => {
+      if (!url.includes('status=waiting') || headers.authorization !== `Bearer ${secret}`) return false;
+      readings += 1;
+      return readings > 1;
+    };
+    const terminal = new CliTerminal(['inbox', '--all-profiles', '--watch'], { env });
+    await terminal.asks('Left?');
+    await expect.poll(() => readings).toBeGreaterThan(0);
+    terminal.type(keys.up, keys.enter);
+    await terminal.asks('Answered?');
+    terminal.type(keys.down, keys.enter);
+    await terminal.shows('Answered with the profile "one".');
+    await own.waiting('- approve: { id: ok, title: "Next?" }');
+    await terminal.asks('Next?');
+    terminal.type(keys.ctrlC);
+    const { stderr } = await terminal.end;
+    expect(stderr).toContain('Answered 1; 2 still pending.');
+    expect(stderr).not.toContain('no longer pending');
   });
 
   it('ends with an error that is not about a profile', async () => {

@@ -11,6 +11,8 @@ export class Forwarder {
   streams = true;
   /** Which requests get 503: those for event streams, or all others. */
   refuses: 'streams' | 'others' | undefined;
+  /** Which requests get no response. */
+  ignores: (request: IncomingMessage) => boolean = () => false;
   /** Whether anything is forwarded. Otherwise connections are reset. */
   up = true;
   /** Connections that were reset because nothing is forwarded. */
@@ -57,6 +59,7 @@ export class Forwarder {
   #pass(target: string, request: IncomingMessage, response: ServerResponse): void {
     const path = request.url ?? '';
     this.requests.push(path);
+    if (this.ignores(request)) return;
     const isStream = path.split('?')[0]?.endsWith('/events') ?? false;
     if (isStream && !this.streams) {
       response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>');

@@ -6,6 +6,7 @@ import type { PendingRequest } from '../../cli/following/pending-requests.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import type { Client } from '../../client/client.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
+import { requestKey } from './inbox-feed.ts';
 
 /** A profile with which requests are read and answered. */
 export interface Access {
@@ -40,7 +41,7 @@ export class AllProfiles {
     const lists = await Promise.all(this.names.map((name) => this.#requestsOf(name, read)));
     const requests = new Map<string, PendingRequest>();
     for (const request of lists.flat()) {
-      const key = `${this.accessOf(request).client.baseUrl} ${request.id}`;
+      const key = requestKey(this.accessOf(request).client.baseUrl, request.id);
       if (!requests.has(key)) requests.set(key, request);
     }
     return [...requests.values()].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));

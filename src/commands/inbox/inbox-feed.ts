@@ -19,6 +19,8 @@ export interface Source {
 interface Slot {
   origin: string;
   pending: readonly PendingRequest[];
+  /** The number of the reading that returned it, in the order in which the readings of all sources began. */
+  reading: number;
 }
 
 interface Handlers {
@@ -33,6 +35,10 @@ export class InboxFeed {
   readonly #handlers: Handlers;
   /** Requests that were reported as pending. */
   readonly #reported = new Set<string>();
+  /** The readings that no longer returned a request. Other sources may still return it from readings that began earlier. */
+  readonly #missingSince = new Map<string, number>();
+  /** The number of readings that have begun. */
+  #readings = 0;
   /** The number of the last event of all sources together. */
   #seq = 0;
   #failure: { error: unknown } | undefined;
@@ -41,7 +47,7 @@ export class InboxFeed {
   /** @param starts open the sources. Of a request that several sources have, the first one's is used */
   constructor(starts: readonly (() => Promise<Source>)[], handlers: Handlers) {
     this.#handlers = handlers;
-    this.#slots = starts.map(() => ({ origin: '', pending: [] }));
+    this.#slots = starts.map(() => ({ origin: '', pending: [], reading: 0 }));
     for (const [index, start] of starts.entries()) void this.#follow(start, index);
   }
 
@@ -54,8 +60,11 @@ export class InboxFeed {
   /** The same, also after polling has ended. */
   get lastPending(): readonly PendingRequest[] {
     const requests = new Map<string, PendingRequest>();
-    for (const { origin, pending } of this.#slots)
-      for (const request of pending) if (!requests.has(keyOf(origin, request.id))) requests.set(keyOf(origin, request.id), request);
+    for (const slot of this.#slots)
+      for (const request of slot.pending) {
+        const key = requestKey(slot.origin, request.id);
+        if (!requests.has(key) && !this.#isOutdated(slot, key)) requests.set(key, request);
+      }
     return [...requests.values()].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
   }
 
@@ -78,9 +87,10 @@ export class InboxFeed {
       const { origin, load, watch } = await start();
       slot.origin = origin;
       const loadAndStore = async (): Promise<PendingRequest[]> => {
+        this.#readings += 1;
+        const reading = this.#readings;
         const requests = await load();
-        slot.pending = requests;
-        this.#report();
+        this.#store(slot, requests, reading);
         return requests;
       };
       // A single inbox has its own numbers, which continue when it is resumed.
@@ -91,22 +101,36 @@ export class InboxFeed {
     } catch (error) {
       const end = this.#handlers.onFailure(index, error);
       // What was pending when watching ended is still reported to the person.
-      if (end === undefined) slot.pending = [];
+      if (end === undefined) Object.assign(slot, { pending: [], reading: Number.POSITIVE_INFINITY });
       else this.#failure ??= { error: end };
       this.#report();
     }
   }
 
+  #store(slot: Slot, requests: readonly PendingRequest[], reading: number): void {
+    const ids = new Set(requests.map(({ id }) => id));
+    for (const { id } of slot.pending) if (!ids.has(id)) this.#missingSince.set(requestKey(slot.origin, id), reading);
+    Object.assign(slot, { pending: requests, reading });
+    const oldestReading = Math.min(...this.#slots.map((other) => other.reading));
+    for (const [key, since] of this.#missingSince) if (since <= oldestReading) this.#missingSince.delete(key);
+    this.#report();
+  }
+
+  /** Whether another source knows from a later reading that a request of this one is no longer pending. */
+  #isOutdated = ({ reading }: Slot, key: string): boolean => reading < (this.#missingSince.get(key) ?? 0);
+
   /** Whether no other source has reported the same. */
   #isNews(slot: Slot, event: InboxEvent): boolean {
     const isResolved = event.type === 'human_request.resolved';
-    const key = keyOf(slot.origin, isResolved ? event.data.human_request_id : event.data.human_request.id);
-    const owner = this.#slots.find(({ origin, pending }) => pending.some(({ id }) => keyOf(origin, id) === key));
+    const key = requestKey(slot.origin, isResolved ? event.data.human_request_id : event.data.human_request.id);
+    const owner = this.#slots.find(
+      (one) => one.pending.some(({ id }) => requestKey(one.origin, id) === key) && !this.#isOutdated(one, key),
+    );
     if (isResolved) return owner === undefined && this.#reported.delete(key);
     if (event.type === 'human_request.reminder') return owner === slot;
-    const isNew = !this.#reported.has(key);
+    if (owner === undefined || this.#reported.has(key)) return false;
     this.#reported.add(key);
-    return isNew;
+    return true;
   }
 
   #report(): void {
@@ -116,4 +140,5 @@ export class InboxFeed {
   }
 }
 
-const keyOf = (origin: string, id: string): string => `${origin} ${id}`;
+/** Services choose IDs, so two of them could have the same. Several profiles can have the same request. */
+export const requestKey = (origin: string, id: string): string => `${origin} ${id}`;

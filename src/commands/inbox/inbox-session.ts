@@ -13,7 +13,7 @@ import { relativeTime } from '../../terminal/relative-time.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Access } from './all-profiles.ts';
 import { heading, type Place } from './heading.ts';
-import type { InboxFeed, Load } from './inbox-feed.ts';
+import { type InboxFeed, type Load, requestKey } from './inbox-feed.ts';
 
 export class InboxSession {
   readonly #context: Context;
@@ -52,8 +52,8 @@ export class InboxSession {
     line?.start(() => `Waiting for requests  ${this.#answeredCount} answered`);
     try {
       for (;;) {
-        const open = feed.pending.filter((request) => !this.#resolved.has(keyOf(request)));
-        const nextRequest = open.find((request) => !this.#leftPending.has(keyOf(request)));
+        const open = feed.pending.filter((request) => !this.#resolved.has(this.#keyOf(request)));
+        const nextRequest = open.find((request) => !this.#leftPending.has(this.#keyOf(request)));
         if (nextRequest === undefined) {
           await feed.nextPoll();
           continue;
@@ -71,7 +71,7 @@ export class InboxSession {
 
   /** What is left to do, for the person who ends a watch. */
   #summarise(feed: InboxFeed): void {
-    const open = feed.lastPending.filter((request) => !this.#resolved.has(keyOf(request)));
+    const open = feed.lastPending.filter((request) => !this.#resolved.has(this.#keyOf(request)));
     const rest =
       open.length === 0
         ? 'nothing else is pending.'
@@ -87,15 +87,15 @@ export class InboxSession {
     const { prompter, clock, signal } = this.#context;
     const choices = open.map((request) => ({
       name: `${relativeTime(new Date(request.created_at), clock.now())}  ${request.profile ? `${request.profile}  ` : ''}${request.agent_name}  ${request.title}`,
-      value: keyOf(request),
+      value: this.#keyOf(request),
       description: `${request.run_title}  (run ${runTitle({ id: request.run_id, run_number: request.run_number })})`,
     }));
     const done = { name: 'Done', value: '' };
-    const first = open.find((request) => !this.#leftPending.has(keyOf(request)));
+    const first = open.find((request) => !this.#leftPending.has(this.#keyOf(request)));
     const message = `${pluralize(open.length, 'request is', 'requests are')} waiting for an answer`;
-    const initial = first === undefined ? done.value : keyOf(first);
+    const initial = first === undefined ? done.value : this.#keyOf(first);
     const key = await prompter.select({ message, choices: [...choices, done], initial }, { signal, unsolicited });
-    return open.find((request) => keyOf(request) === key);
+    return open.find((request) => this.#keyOf(request) === key);
   }
 
   /** Prompts for one request. The prompt disappears if someone else answers first. */
@@ -110,7 +110,7 @@ export class InboxSession {
       outcome = await answerHere(context, client, request.run_id, request);
     } catch (error) {
       this.#reportFailure(request, error);
-      this.#leftPending.add(keyOf(request));
+      this.#leftPending.add(this.#keyOf(request));
       return 'left';
     }
     if (outcome === 'answered') {
@@ -118,9 +118,9 @@ export class InboxSession {
       if (request.profile) terminal.note(`Answered with the profile "${request.profile}".`);
     }
     if (outcome === 'left') {
-      this.#leftPending.add(keyOf(request));
+      this.#leftPending.add(this.#keyOf(request));
       terminal.note(`Left pending: ${sanitizeLine(request.title)}`);
-    } else this.#resolved.add(keyOf(request));
+    } else this.#resolved.add(this.#keyOf(request));
     if (outcome === 'gone') terminal.note('The request is no longer pending: someone else answered it, or the run was stopped.');
     return outcome;
   }
@@ -136,11 +136,13 @@ export class InboxSession {
 
   /** The position among all requests of this session: those that are dealt with come first. */
   #placeOf(request: PendingRequest, open: readonly PendingRequest[]): Place {
-    const isDealtWith = (other: PendingRequest): boolean => this.#leftPending.has(keyOf(other)) && keyOf(other) !== keyOf(request);
+    const isDealtWith = (other: PendingRequest): boolean =>
+      this.#leftPending.has(this.#keyOf(other)) && this.#keyOf(other) !== this.#keyOf(request);
     const dealtWithCount = this.#resolved.size + open.filter(isDealtWith).length;
     return { position: dealtWithCount + 1, total: this.#resolved.size + open.length };
   }
-}
 
-/** Services choose IDs, so requests of two profiles could have the same. */
-const keyOf = ({ profile, id }: PendingRequest): string => `${profile} ${id}`;
+  #keyOf(request: PendingRequest): string {
+    return requestKey(this.#accessOf(request).client.baseUrl, request.id);
+  }
+}
