@@ -176,6 +176,50 @@ describe('aops api', () => {
     expect(server.requests).toHaveLength(3);
   });
 
+  it.each([
+    ['in front of the next page', ['a', 'b'], ['a', 'b', 'c', 'd', 'e', 'f', 'g']],
+    ['until the next page is empty', ['a', 'b', 'c', 'd', 'e'], ['a', 'b', 'c', 'f', 'g']],
+    ['behind what was read', ['d', 'e', 'f', 'g'], ['a', 'b', 'c']],
+    ['in the middle of a page', ['b', 'e'], ['a', 'b', 'c', 'd', 'f', 'g']],
+  ])('leaves out nothing when rows are removed meanwhile, %s', async (_, removed, expected) => {
+    const rows = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const server = (await scriptedServer()).always(
+      reply(({ path }) => {
+        const offset = Number(new URL(path, 'http://service').searchParams.get('offset') ?? 0);
+        const remaining = server.requests.length === 1 ? rows : rows.filter((id) => !removed.includes(id));
+        return json(200, { data: remaining.slice(offset, offset + 3).map((id) => ({ id })), total: remaining.length });
+      }),
+    );
+    const read = await service.cli(['api', 'things', '--paginate', '--jq', '.data[].id'], { env: { AOPS_BASE_URL: server.url } });
+    expect(read).toMatchObject({ code: 0, stderr: '' });
+    expect(read.stdout.trim().split('\n').sort()).toEqual(expected);
+  });
+
+  it('ends although the number of rows changes back and forth', async () => {
+    const rows = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const server = (await scriptedServer()).always(
+      reply(({ path }) => {
+        const offset = Number(new URL(path, 'http://service').searchParams.get('offset') ?? 0);
+        const total = server.requests.length % 2 === 0 ? 4 : 7;
+        return json(200, { data: rows.slice(offset, Math.min(offset + 3, total)).map((id) => ({ id })), total });
+      }),
+    );
+    const read = await service.cli(['api', 'things', '--paginate', '--jq', '[.data[].id] | sort | add'], {
+      env: { AOPS_BASE_URL: server.url },
+    });
+    expect(read).toMatchObject({ code: 0, stdout: 'abcd\n' });
+  });
+
+  it('reads rows without IDs once when some are removed meanwhile', async () => {
+    const pages = [
+      { data: [1, 2], total: 4 },
+      { data: [4], total: 3 },
+    ];
+    const server = (await scriptedServer()).always(reply(({ path }) => json(200, path.includes('offset') ? pages[1] : pages[0])));
+    const read = await service.cli(['api', 'things', '--paginate', '--jq', '.data'], { env: { AOPS_BASE_URL: server.url } });
+    expect(read).toMatchObject({ code: 0, stdout: '[1,2,4]\n' });
+  });
+
   it('never takes a repeated page for the next one', async () => {
     const server = (await scriptedServer()).always(json(200, { data: [{ id: 'a' }], total: 4 }));
     const readResult = await service.cli(['api', 'things', '--paginate', '--json'], { env: { AOPS_BASE_URL: server.url } });

@@ -9,7 +9,7 @@ export type Json = Record<string, unknown>;
 /** The query parameters of the next page. */
 export type Place = { offset: number } | { before: string };
 
-/** How many pages in a row can contain nothing new before reading stops. */
+/** How many pages in a row can contain nothing new before reading stops, and how many times in a row it goes back without finding more. */
 const maxRepeatedPages = 3;
 
 /**
@@ -23,16 +23,30 @@ export async function readPages(readPage: (place: Place | undefined) => Promise<
   const seenIds = new Set<unknown>();
   let place: Place | undefined;
   let offset = start;
+  let knownTotal = 0;
   let repeatedPages = 0;
+  let timesBack = 0;
   for (;;) {
     const page = (await readPage(place)) as Json;
-    const rows = page[listKey(page)] as unknown[];
+    const rows = rowsOf(page);
+    const { total, has_more: hasMore } = page;
+    const isByOffset = typeof total === 'number' && typeof hasMore !== 'boolean';
+    // If rows were removed in front of this page, as many have moved in front of it that were not read yet.
+    const gap = isByOffset && seenIds.size > 0 ? Math.min(knownTotal - total, rowsOf(pages.at(-1) as Json).length) : 0;
+    if (isByOffset) knownTotal = total;
+    if (gap > 0 && timesBack < maxRepeatedPages) {
+      offset -= gap;
+      place = { offset };
+      timesBack += 1;
+      continue;
+    }
     pages.push(page);
     offset += rows.length;
-    const { total, has_more: hasMore } = page;
     if (rows.length === 0) return pages;
     const isLastPage = typeof hasMore === 'boolean' ? !hasMore : typeof total === 'number' && offset >= total;
-    repeatedPages = rows.filter((row) => isNew(row, seenIds)).length === 0 ? repeatedPages + 1 : 0;
+    const hasNewRows = rows.filter((row) => isNew(row, seenIds)).length > 0;
+    if (hasNewRows) [repeatedPages, timesBack] = [0, 0];
+    else if (timesBack === 0) repeatedPages += 1;
     // New rows at the front can push rows onto the next page, but the last page always contains at least one new row.
     if (repeatedPages >= maxRepeatedPages || (isLastPage && repeatedPages > 0)) throw repeatedPagesError();
     if (isLastPage) return pages;
@@ -59,6 +73,8 @@ function isNew(row: unknown, seenIds: Set<unknown>): boolean {
   return id === undefined || (!seenIds.has(id) && seenIds.add(id) !== undefined);
 }
 
+const rowsOf = (page: Json): unknown[] => page[listKey(page)] as unknown[];
+
 /**
  * Merges all pages into the first. Rows that were pushed onto another page between two requests appear only once.
  */
@@ -68,7 +84,7 @@ export function mergePages(pages: readonly Json[]): Json {
   const seenIds = new Set<unknown>();
   // Pages that were read backwards are put into the order of the list.
   const sortedPages = typeof firstPage.has_more === 'boolean' ? pages.toReversed() : pages;
-  const rows = sortedPages.flatMap((page) => page[key] as unknown[]).filter((row) => isNew(row, seenIds));
+  const rows = sortedPages.flatMap(rowsOf).filter((row) => isNew(row, seenIds));
   const { has_more: _, ...rest } = firstPage;
   return {
     ...rest,
