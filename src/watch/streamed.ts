@@ -13,8 +13,6 @@ export interface StreamedOptions<Body> {
   open: (lastEventId: string | undefined) => Promise<EventReader>;
   /** The new information in an event. @throws SyntaxError for an event that does not belong to this stream */
   bodies: (event: StreamEvent) => Iterable<Body>;
-  /** The event to continue after; undefined to start with the first. */
-  lastEventId?: string | undefined;
   /** Source of jitter, in [0, 1). */
   random?: () => number;
 }
@@ -32,7 +30,6 @@ export class RetryingStream<Body> {
 
   constructor(options: StreamedOptions<Body>) {
     this.#options = options;
-    this.#lastEventId = options.lastEventId;
   }
 
   /** Milliseconds until the next attempt; infinite if the service has no streams. */

@@ -133,6 +133,12 @@ it('makes few requests while all runs wait', async () => {
   expect(maxPerMinute(requests.filter((time) => time > 120_000))).toBeLessThanOrEqual(50);
 });
 
+it.each(['named', 'filter'] as const)('reads the list of many %s runs less often than that of few, while all wait', async (selection) => {
+  const { requests } = await watch({ runs: 1_000, statuses: 'waiting', selection, minutes: 8 });
+  // At first, it reads the messages of all runs.
+  expect(maxPerMinute(requests.filter((time) => time > 360_000))).toBeLessThanOrEqual(150);
+});
+
 it('reads the messages of a run in progress only now and then if the list shows when there are any', async () => {
   const perMinute = async (showsMessages: boolean): Promise<number> => {
     const { requests } = await watch({ runs: 20, talkers: 1, isBusy: true, showsMessages });

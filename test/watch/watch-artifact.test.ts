@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
 import type { Artifact, ArtifactMessage } from '../../src/interface/types.ts';
-import { type ArtifactEvent, artifactStart, pendingQuestion, watchArtifact } from '../../src/watch/watch-artifact.ts';
+import { pointOf } from '../../src/watch/resume/token.ts';
+import { type ArtifactEvent, type ArtifactStart, artifactStart, pendingQuestion, watchArtifact } from '../../src/watch/watch-artifact.ts';
 
 const createdAt = '2026-07-18T09:00:00.000Z';
 const textMessage = (id: string): ArtifactMessage =>
@@ -12,7 +13,9 @@ const questionMessage = (id: string, toolCallId: unknown = `call-${id}`, questio
 /** What one poll reads. */
 type Poll = [status: string, messages: ArtifactMessage[]];
 
-async function watchPolls(since: string | undefined, ...polls: Poll[]): Promise<ArtifactEvent[]> {
+const watchPolls = (since: string | undefined, ...polls: Poll[]): Promise<ArtifactEvent[]> => watchFrom(artifactStart(since), ...polls);
+
+async function watchFrom(start: ArtifactStart, ...polls: Poll[]): Promise<ArtifactEvent[]> {
   let poll = -1;
   const call = async (id: string, input: unknown): Promise<unknown> => {
     const params = { artifactId: 'a1' };
@@ -25,7 +28,7 @@ async function watchPolls(since: string | undefined, ...polls: Poll[]): Promise<
   const clock = { now: () => Date.parse(createdAt), sleep: async () => undefined };
   const events: ArtifactEvent[] = [];
   const options = { clock, signal: new AbortController().signal };
-  for await (const event of watchArtifact(client, 'a1', artifactStart(since), options)) events.push(event);
+  for await (const event of watchArtifact(client, 'a1', start, options)) events.push(event);
   return events;
 }
 
@@ -74,6 +77,26 @@ describe('a generation', () => {
     expect(await eventsSince('m2')).toEqual(['null>failed', 'm3', 'm4', 'artifact.finished']);
     expect(await eventsSince('m4')).toEqual(['null>failed', 'artifact.finished']);
     expect(await eventsSince('unknown')).toEqual(['null>failed', 'm1', 'm2', 'm3', 'm4', 'artifact.finished']);
+  });
+
+  it('reports all messages after a position before which there were none', async () => {
+    const [first] = await watchPolls(undefined, ['pending', []], ['completed', []]);
+    const { seq, ...position } = pointOf(first?.resume as string, 'artifact', 'this artifact');
+    const events = await watchFrom({ seq, position }, ['running', [textMessage('m1')]], ['completed', [textMessage('m1')]]);
+    expect(events.map(inShort)).toEqual(['pending>running', 'm1', 'running>completed', 'artifact.finished']);
+  });
+
+  it('does not look for messages where the service has none, whatever it says', async () => {
+    const call = async (id: string, { query }: { query?: { before?: string } }): Promise<unknown> =>
+      id === 'getArtifact'
+        ? { artifact: { id: 'a1', status: 'completed' } }
+        : { data: query?.before === undefined ? [textMessage('m2')] : [], has_more: true };
+    const client = { call, onWaiting: () => () => undefined } as unknown as Client;
+    const clock = { now: () => 0, sleep: async () => undefined };
+    const events: ArtifactEvent[] = [];
+    const options = { clock, signal: new AbortController().signal };
+    for await (const event of watchArtifact(client, 'a1', artifactStart('m1'), options)) events.push(event);
+    expect(events.map(inShort)).toEqual(['null>completed', 'm2', 'artifact.finished']);
   });
 
   it('reports each question once, and its answer', async () => {

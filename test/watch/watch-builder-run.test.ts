@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/client.ts';
 import type { BuilderRun, BuilderRunProgress } from '../../src/interface/types.ts';
-import { type BuilderRunEvent, questionsOf, watchBuilderRun } from '../../src/watch/watch-builder-run.ts';
+import { pointOf } from '../../src/watch/resume/token.ts';
+import { type BuilderRunEvent, type BuilderRunStart, questionsOf, watchBuilderRun } from '../../src/watch/watch-builder-run.ts';
 import { question } from './fake-run.ts';
 
 /** A builder run with one status in its progress, and another one when it is read a moment later. */
@@ -58,7 +59,13 @@ interface Poll {
 }
 
 /** The events of builder run `b1`, and the operations that were called. */
-async function collectEvents(...polls: Poll[]): Promise<{ events: BuilderRunEvent[]; calls: string[] }> {
+const collectEvents = (...polls: Poll[]) => collectEventsFrom(undefined, ...polls);
+
+/** The same after a position. */
+async function collectEventsFrom(
+  start: BuilderRunStart | undefined,
+  ...polls: Poll[]
+): Promise<{ events: BuilderRunEvent[]; calls: string[] }> {
   const calls: string[] = [];
   let poll = -1;
   const call = async (id: string, { params }: { params: Record<string, string> }): Promise<unknown> => {
@@ -72,7 +79,7 @@ async function collectEvents(...polls: Poll[]): Promise<{ events: BuilderRunEven
   const clock = { now: () => Date.parse('2026-07-18T09:00:00.000Z'), sleep: async () => undefined };
   const events: BuilderRunEvent[] = [];
   const ids = { buildId: 'r1', builderRunId: 'b1' };
-  for await (const event of watchBuilderRun(client, ids, { clock, signal: new AbortController().signal })) events.push(event);
+  for await (const event of watchBuilderRun(client, ids, { clock, signal: new AbortController().signal }, start)) events.push(event);
   return { events, calls };
 }
 
@@ -135,6 +142,21 @@ describe('a builder run', () => {
     const { events } = await collectEvents({ progress: { status } });
     expect(events.map(inShort)).toEqual([`null>${status}`, 'builder_run.finished']);
     expect(events.at(-1)?.data).toEqual({ builder_run: { id: 'b1', status, pending_user_questions: null } });
+  });
+
+  it('has tokens that say whether its proposal, or its end, was reported', async () => {
+    const { events } = await collectEvents({ progress: { status: 'waiting_for_approve' } }, { progress: { status: 'completed' } });
+    const reported = ({ resume }: BuilderRunEvent): unknown => pointOf(resume, 'builder_run', 'this builder run').isReported;
+    expect(events.map((event) => [inShort(event), reported(event)])).toEqual([
+      ['null>waiting_for_approve', false],
+      ['builder_run.proposed', true],
+    ]);
+    const { position, seq } = { position: pointOf(events[1]?.resume as string, 'builder_run', 'this builder run'), seq: 2 };
+    const later = await collectEventsFrom({ position, seq }, { progress: { status: 'completed' } });
+    expect(later.events.map((event) => [inShort(event), reported(event)])).toEqual([
+      ['waiting_for_approve>completed', false],
+      ['builder_run.finished', true],
+    ]);
   });
 
   it('is not mistaken for the builder run that replaced it', async () => {

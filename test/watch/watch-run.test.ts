@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { Pace } from '../../src/watch/pace.ts';
+import { runStart } from '../../src/watch/resume/run-position.ts';
 import { exitOfRun, isFinal } from '../../src/watch/run-status.ts';
 import { watchRun } from '../../src/watch/watch-run.ts';
 import { failureOf, newClient, scriptedServer } from '../client/harness.ts';
@@ -121,6 +122,26 @@ describe('watching', () => {
       if (poll === 1) state.status = 'completed';
     };
     expect(inShort(await collectEvents(run)).filter((text) => text.startsWith('m'))).toEqual(texts(0, 130));
+  });
+
+  it('reads new messages at once when it is resumed, although the state of the run is the same', async () => {
+    const run = new FakeRun();
+    run.reported = { status: 'waiting', messages: ['m0', 'm1'], request: null };
+    const position = { ...runStart, offset: 1, lastMessageId: 'm0', status: 'waiting' };
+    const stop = new AbortController();
+    const clock: Clock = {
+      now: () => 0,
+      sleep: async () => {
+        stop.abort(new Error('enough'));
+        stop.signal.throwIfAborted();
+      },
+    };
+    const events: RunEvent[] = [];
+    const watch = async (): Promise<void> => {
+      for await (const event of watchRun(run.client, 'r1', { clock, signal: stop.signal }, { seq: 2, position })) events.push(event);
+    };
+    expect(await failureOf(watch())).toMatchObject({ message: 'enough' });
+    expect(inShort(events)).toEqual(['m1']);
   });
 
   it('continues through unknown statuses', async () => {

@@ -20,6 +20,7 @@ interface Row {
   updated_at?: string;
   completed_at?: string;
   agent_id?: string;
+  case_queue_id?: string;
 }
 
 interface CallInput {
@@ -267,10 +268,12 @@ describe('matching runs', () => {
     ] as const)
       team.set(id, { status: 'completed', agent_id });
     team.set('r0', { agent_id: 'a1' });
+    team.set('r1', { case_queue_id: 'q1' });
     const starts = new Map(['r1', 'r2'].map((id) => [id, { ...runStart, status: 'running' }] as const));
-    const { lines, pass, stop } = watch(team, { kind: 'filter', filter: { agent_id: 'a1' }, addsNew: true }, { starts });
+    const { lines, pass, stop, runsWatch } = watch(team, { kind: 'filter', filter: { agent_id: 'a1' }, addsNew: true }, { starts });
     await pass(1_000);
     expect(lines.toSorted()).toEqual(['r0 run.status running', 'r1 run.finished completed', 'r1 run.status completed']);
+    expect([[...runsWatch.positions().keys()].toSorted(), runsWatch.count]).toEqual([['r0', 'r1'], 2]);
     await stop();
   });
 
@@ -297,6 +300,17 @@ describe('matching runs', () => {
     expect(newest).toEqual({ limit: 1, offset: 0 });
     expect(queries.length).toBeGreaterThan(1);
     for (const query of queries) expect(query).toMatchObject({ agent_id: 'a1', status: 'running', limit: 100, offset: 0 });
+  });
+
+  it('with a certain status are noticed as soon as they have it, however old they are', async () => {
+    const team = startTeam(['old', 'r0']);
+    team.set('old', { status: 'completed' });
+    const { lines, pass, stop } = watch(team, { kind: 'filter', filter: { status: 'running' }, addsNew: true });
+    await pass(1_000);
+    team.set('old', { status: 'running' });
+    await pass(2_500);
+    expect(lines).toEqual(['r0 run.status running', 'old run.status running']);
+    await stop();
   });
 
   it('do not include one that had ended before, although it is the newest', async () => {
@@ -419,6 +433,19 @@ describe('matching runs', () => {
     team.set('r0', { status: 'running' });
     await pass(60_000);
     expect(lines.toSorted()).toEqual(['r0 run.status running', 'r1 message 2026-07-18T11:00:00.000Z', 'r1 run.finished completed']);
+    await stop();
+  });
+
+  it('are kept if they were lost, also where those that ended a while ago are not', async () => {
+    const team = startTeam(['r0', 'r1']);
+    const { runsWatch, lines, pass, stop } = watch(team, active(true), { forgets: true });
+    await pass(1_000);
+    team.rows.delete('r0');
+    team.failures.set('r0', notFound);
+    team.set('r1', { status: 'completed' });
+    await pass(300_000);
+    expect(lines.slice(2).toSorted()).toEqual(['r0 run.lost run_not_found', 'r1 run.finished completed', 'r1 run.status completed']);
+    expect([...runsWatch.runs.keys()]).toEqual(['r0']);
     await stop();
   });
 
