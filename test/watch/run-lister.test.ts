@@ -215,6 +215,17 @@ describe('the state of runs', () => {
     expect(calls[0]).toContain('"status":"waiting"');
   });
 
+  it('is read from the whole part of the list as long as the status of a run is unknown', async () => {
+    const rows = rowsOf(500);
+    const { call } = serviceWith(rows);
+    const lister = new RunLister(new ManualClock(), 't1', {});
+    const indexes = [499, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
+    const runs = watched(indexes.map((index) => rows[index] as Row));
+    // At first, the size of the list between them is unknown.
+    for (let reading = 0; reading < 2; reading += 1)
+      expect((await currentOf(lister, call, runs, 0)).listed).toEqual(indexes.map((index) => `r${index}`));
+  });
+
   it('is read from the whole part of the list if many runs have another status now', async () => {
     const rows = [...rowsOf(150, 'completed'), ...rowsOf(190).slice(150)];
     const runs = watched([rows[0] as Row, ...rows.slice(150)]);
