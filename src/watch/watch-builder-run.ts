@@ -104,11 +104,9 @@ async function* poll(call: Call, ids: BuilderRunIds, state: State): AsyncGenerat
   // It was read later, and its status may have changed since.
   const status = ownRun?.status ?? progress.status;
   const { questionId, status: previous } = state.position;
-  if (questionId !== undefined && questionId !== questions?.id) {
-    // The questions of a discarded builder run were not answered.
-    if (status === 'cancelled') state.position = { ...state.position, questionId: undefined };
-    else yield state.after({ questionId: undefined }, { type: 'builder_run.answered', data: { request_id: questionId } });
-  }
+  // The questions of a discarded builder run were not answered.
+  if (questionId !== undefined && questionId !== questions?.id && status !== 'cancelled')
+    yield state.after({ questionId: undefined }, { type: 'builder_run.answered', data: { request_id: questionId } });
   if (status !== previous) yield state.after({ status, isReported: false }, { type: 'builder_run.status', data: { status, previous } });
   if (questions && questions.id !== state.position.questionId)
     yield state.after({ questionId: questions.id }, { type: 'builder_run.asking', data: { questions } });

@@ -118,6 +118,7 @@ describe('a reader that is killed 200 times and resumes', () => {
       message('m5'),
       message('m6', 'question'),
       message('m7'),
+      ...['m8', 'm9', 'm10', 'm11'].map((id) => message(id)),
     ];
     const script = [
       { status: 'pending', count: 1 },
@@ -125,7 +126,8 @@ describe('a reader that is killed 200 times and resumes', () => {
       { status: 'running', count: 4 },
       { status: 'running', count: 6 },
       { status: 'running', count: 7 },
-      { status: 'completed', count: 8 },
+      { status: 'running', count: 11 },
+      { status: 'completed', count: 12 },
     ];
     const watch: Watch<(typeof script)[number]> = (states, token) => {
       const call = async (id: string, { query }: { query?: { before?: string } }) => {

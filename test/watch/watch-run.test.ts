@@ -420,6 +420,20 @@ describe('human requests', () => {
     expect(await resolution(response('08:59:59'))).toBe('!q1 withdrawn');
     expect(await resolution(response('09:00:01', 'assistant'))).toBe('!q1 withdrawn');
   });
+
+  it.each([
+    ['09:00:01', 'answered'],
+    ['08:59:59', 'withdrawn'],
+  ])('are resolved after a position that follows the last message of a person, at %s: %s', async (time, resolution) => {
+    const run = new FakeRun();
+    run.reported = { status: 'failed', messages: ['m0'], request: null };
+    const lastUserMessageAt = Date.parse(`2026-07-18T${time}.000Z`);
+    const position = { ...runStart, offset: 1, lastMessageId: 'm0', status: 'waiting', request: question('q1'), lastUserMessageAt };
+    const events: RunEvent[] = [];
+    const options = { clock: sleepingClock(), signal: new AbortController().signal };
+    for await (const event of watchRun(run.client, 'r1', options, { seq: 3, position })) events.push(event);
+    expect(inShort(events)).toEqual([`!q1 ${resolution}`, 'waiting>failed', 'finished failed']);
+  });
 });
 
 describe('a failure of the service', () => {

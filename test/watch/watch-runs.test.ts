@@ -490,7 +490,7 @@ describe('a run', () => {
     const ids = ['r0', 'r1', 'r2', 'r3'];
     const team = startTeam(ids);
     team.hiddenRequests.add('r1');
-    const { lines, pass, stop } = watch(team, active(true));
+    const { lines, pass, stop, runsWatch } = watch(team, active(true));
     await pass(1_000);
     expect(team.names().filter((name) => name !== 'list')).toEqual([]);
     lines.length = 0;
@@ -505,6 +505,8 @@ describe('a run', () => {
     team.set('r2', { status: 'completed' });
     await pass(90_000);
     expect(team.names()).toContain('run r2');
+    // Only the list contains its title.
+    expect(runsWatch.runs.get('r2')?.listItem?.title).toBe('r2');
     await stop();
   });
 
