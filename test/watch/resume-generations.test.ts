@@ -61,7 +61,8 @@ async function readWithKills<State>(states: States<State>, watch: Watch<State>, 
   }
 }
 
-async function compareWithKills<State>(script: readonly State[], watch: Watch<State>, kills: number): Promise<void> {
+/** Returns all events. */
+async function compareWithKills<State>(script: readonly State[], watch: Watch<State>, kills: number): Promise<PrintedEvent[]> {
   const { events: whole } = await readWithKills(new States(script), watch, () => 1);
   expect(whole.length).toBeGreaterThan(8);
   let count = 0;
@@ -70,6 +71,7 @@ async function compareWithKills<State>(script: readonly State[], watch: Watch<St
     count += result.kills;
     expect(result.events).toEqual(whole);
   }
+  return whole;
 }
 
 const startAt = <Stream extends ResumePoint['stream']>(token: string | undefined, stream: Stream) => {
@@ -140,6 +142,7 @@ describe('a reader that is killed 200 times and resumes', () => {
       const client = { call, onWaiting: () => () => undefined } as unknown as Client;
       return watchArtifact(client, 'a1', startAt(token, 'artifact') ?? artifactStart('start'), { clock: states.clock, signal });
     };
-    await compareWithKills(script, watch, 200);
+    const events = (await compareWithKills(script, watch, 200)) as { type: string; data: { message?: ArtifactMessage } }[];
+    expect(events.flatMap(({ data }) => data.message?.id ?? [])).toEqual(messages.slice(1).map(({ id }) => id));
   });
 });
