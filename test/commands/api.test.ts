@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { operationIds } from '../../src/interface/operations.ts';
 import { scriptedServer } from '../client/harness.ts';
-import { json, reply } from '../faults/raw-server.ts';
+import { answer, json, reply } from '../faults/raw-server.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -33,6 +33,7 @@ describe('aops api', () => {
     expect(await pathOf('{team}/{teamId}/{team_id}')).toBe(`/v2/${teamId}/${teamId}/${teamId}`);
     expect(await pathOf('teams/{team}/{name}', '-f', 'team=other', '-f', 'name=a/b')).toBe('/v2/teams/other/a%2Fb');
     expect((await api('DELETE', 'x/{teams}')).stderr).toContain('The path contains {teams}, but there is no value for it.');
+    expect(await pathOf('runs/{run_number}', '-F', 'run_number=5')).toBe('/v2/runs/5');
     for (const value of ['', '.', '..'])
       expect(await api('DELETE', 'x/{name}', '-f', `name=${value}`)).toMatchObject({ code: 2, stderr: expect.stringContaining('{name}') });
   });
@@ -160,6 +161,19 @@ describe('aops api', () => {
     expect(laterResult.json<{ agents: unknown[] }>().agents).toHaveLength(total - 3);
   });
 
+  it('adds nothing to a path without fields', async () => {
+    const server = await scriptedServer(json(200, {}), json(200, {}));
+    for (const path of ['things', 'things?limit=1']) await service.cli(['api', path], { env: { AOPS_BASE_URL: server.url } });
+    expect(server.requests.map(({ path }) => path)).toEqual(['/v2/things', '/v2/things?limit=1']);
+  });
+
+  it('prints a response that is not JSON where the interface says so', async () => {
+    const server = await scriptedServer(answer(200, '<p>Hello</p>', { 'content-type': 'text/html' }), json(200, { more: true }));
+    const read = (path: string) => service.cli(['api', path], { env: { AOPS_BASE_URL: server.url } });
+    expect(await read(`artifacts/${agent}/export/html`)).toMatchObject({ code: 0, stdout: '<p>Hello</p>', stderr: '' });
+    expect((await read(`artifacts/${agent}/export/html/more`)).json()).toEqual({ more: true });
+  });
+
   it('reads a list with backward paging and restores its order', async () => {
     const rows = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id }));
     const server = (await scriptedServer()).always(
@@ -220,6 +234,31 @@ describe('aops api', () => {
     expect(read).toMatchObject({ code: 0, stdout: '[1,2,4]\n' });
   });
 
+  it('ends with the first page of a list with backward paging, whatever the service counts', async () => {
+    const pages = [
+      { data: [{ id: 'c' }], total: 9, has_more: true },
+      { data: [{ id: 'b' }], total: 3, has_more: true },
+      { data: [{ id: 'a' }], total: 5, has_more: false },
+    ];
+    const server = await scriptedServer(...pages.map((page) => json(200, page)));
+    const read = await service.cli(['api', 'things', '--paginate', '--jq', '.data[].id'], { env: { AOPS_BASE_URL: server.url } });
+    expect(read).toMatchObject({ code: 0, stdout: 'a\nb\nc\n', stderr: '' });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('continues after pages that were repeated because of new rows', async () => {
+    const ids = ['a', 'a', 'a', 'b', 'b', 'b', 'c'];
+    const server = await scriptedServer(...ids.map((id) => json(200, { data: [{ id }], total: 7 })));
+    const read = await service.cli(['api', 'things', '--paginate', '--jq', '.data[].id'], { env: { AOPS_BASE_URL: server.url } });
+    expect(read).toMatchObject({ code: 0, stdout: 'a\nb\nc\n', stderr: '' });
+  });
+
+  it('ends after three repeated pages, however many there are', async () => {
+    const server = (await scriptedServer()).always(json(200, { data: [{ id: 'a' }], total: 1_000 }));
+    expect((await service.cli(['api', 'things', '--paginate'], { env: { AOPS_BASE_URL: server.url } })).code).toBe(1);
+    expect(server.requests).toHaveLength(4);
+  });
+
   it('never takes a repeated page for the next one', async () => {
     const server = (await scriptedServer()).always(json(200, { data: [{ id: 'a' }], total: 4 }));
     const readResult = await service.cli(['api', 'things', '--paginate', '--json'], { env: { AOPS_BASE_URL: server.url } });
@@ -243,6 +282,19 @@ describe('aops api', () => {
     expect(await service.countAgents()).toBe(before + 1);
     const unsetResult = await service.cli(['api', 'getTeam', '--curl'], { env: { AOPS_API_KEY: '' } });
     expect(unsetResult.stderr).toContain('export AOPS_API_KEY=$(aops auth token)');
+  });
+
+  it('names the file of a body in the curl command', async () => {
+    const file = await service.file('body.json', '{"name":"x"}');
+    const { stdout } = await api('POST', 'teams/{team}/agents', '--input', file, '--curl');
+    expect(stdout).toContain(`--data-binary '@${file}'`);
+  });
+
+  it('says how to set the variable of the curl command unless it is set', async () => {
+    const advice = async (key: string): Promise<string> =>
+      (await service.cli(['api', 'getTeam', '--curl'], { env: { AOPS_API_KEY: key }, tty: 'stderr' })).stderr;
+    expect(await advice('')).toContain('export AOPS_API_KEY=$(aops auth token)');
+    expect(await advice('secret')).toBe('');
   });
 
   it('prints what the connection and the credential of another profile require with the curl command', async () => {
@@ -295,6 +347,11 @@ describe('aops api', () => {
     ['an invalid field', ['POST', '/v2/sandboxes', '-f', 'nonsense'], '-f must be KEY=VALUE'],
     ['a missing file', ['POST', '/v2/sandboxes', '--input', 'nowhere.json'], 'nowhere.json cannot be read'],
     ['a file that is no JSON', ['POST', '/v2/sandboxes', '--input', 'broken.json'], 'broken.json is not valid JSON'],
+    [
+      'such a file of another kind of JSON',
+      ['POST', '/v2/sandboxes', '--input', 'broken.json', '-H', 'Content-Type: application/merge-patch+json'],
+      'broken.json is not valid JSON',
+    ],
   ])('rejects %s', async (_, argv, message) => {
     await service.file('broken.json', '{');
     const refusal = await api(...argv);
