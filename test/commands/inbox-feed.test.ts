@@ -124,9 +124,14 @@ it('keeps requests of two services with the same ID apart', async () => {
   await one.poll('1');
   await two.poll('1');
   expect(shown()).toEqual(['one 1', 'two 1']);
+  await one.poll('1', '3');
+  await two.poll('1', '2');
+  // The oldest ones are first, whatever their services.
+  expect(shown()).toEqual(['one 1', 'two 1', 'two 2', 'one 3']);
+  await one.poll('1');
   await two.poll();
   expect(shown()).toEqual(['one 1']);
-  expect(events).toEqual(['pending 1', 'pending 1', 'resolved 1']);
+  expect(events.filter((event) => event.endsWith(' 1'))).toEqual(['pending 1', 'pending 1', 'resolved 1']);
 });
 
 it('continues with the other profiles when one fails, and shows what they can read', async () => {
