@@ -31,39 +31,6 @@ const startWaiting = async (agentName: string, message: string): Promise<string>
   return run;
 };
 
-it('reads the requests again as soon as the service reports a change', async () => {
-  // Without a report, the first pause would never end.
-  const sleep: Clock['sleep'] = async (_, signal) => {
-    if (signal?.aborted === false) await once(signal, 'abort');
-    signal?.throwIfAborted();
-  };
-  const command = defineCommand({
-    summary: 'Watch without polling',
-    examples: [{ command: 'aops watching', text: 'Watch without polling' }],
-    async run(context) {
-      const input = { agent: undefined, queue: undefined, run: [], type: undefined, olderThan: undefined, resume: undefined };
-      const flags = { allProfiles: false, notify: false, exec: undefined };
-      return watchRequests({ ...context, clock: { ...context.clock, sleep } }, { ...input, ...flags }, () => undefined);
-    },
-  });
-  let interrupt = (): void => undefined;
-  let count = 0;
-  const watched = await service.cli(['watching', '-o', 'ndjson'], {
-    tree: { watching: { summary: command.summary, load: async () => ({ default: command }) } },
-    onStart: (deliver) => {
-      interrupt = deliver;
-      void startWaiting(agent, '1');
-    },
-    onOutput: (stdout) => {
-      const lines = stdout.split('\n').length - 1;
-      if (lines > count && lines === 1) void startWaiting(agent, '2');
-      if (lines === 2) interrupt();
-      count = lines;
-    },
-  });
-  expect(watched.lines<InboxEvent>().map(({ type }) => type)).toEqual(['human_request.pending', 'human_request.pending']);
-});
-
 describe('aops inbox', () => {
   it('says that nothing is waiting for an answer', async () => {
     expect(await service.cli(['inbox'])).toMatchObject({ code: 0, stdout: '', stderr: 'Nothing is waiting for an answer.\n' });
@@ -365,4 +332,37 @@ describe('aops inbox', () => {
       expect(refusal.stderr).toContain('Add -o ndjson.');
     }
   });
+});
+
+it('reads the requests again as soon as the service reports a change', async () => {
+  // Without a report, the first pause would never end.
+  const sleep: Clock['sleep'] = async (_, signal) => {
+    if (signal?.aborted === false) await once(signal, 'abort');
+    signal?.throwIfAborted();
+  };
+  const command = defineCommand({
+    summary: 'Watch without polling',
+    examples: [{ command: 'aops watching', text: 'Watch without polling' }],
+    async run(context) {
+      const input = { agent: undefined, queue: undefined, run: [], type: undefined, olderThan: undefined, resume: undefined };
+      const flags = { allProfiles: false, notify: false, exec: undefined };
+      return watchRequests({ ...context, clock: { ...context.clock, sleep } }, { ...input, ...flags }, () => undefined);
+    },
+  });
+  let interrupt = (): void => undefined;
+  let count = 0;
+  const watched = await service.cli(['watching', '-o', 'ndjson'], {
+    tree: { watching: { summary: command.summary, load: async () => ({ default: command }) } },
+    onStart: (deliver) => {
+      interrupt = deliver;
+      void startWaiting(agent, '1');
+    },
+    onOutput: (stdout) => {
+      const lines = stdout.split('\n').length - 1;
+      if (lines > count && lines === 1) void startWaiting(agent, '2');
+      if (lines === 2) interrupt();
+      count = lines;
+    },
+  });
+  expect(watched.lines<InboxEvent>().map(({ type }) => type)).toEqual(['human_request.pending', 'human_request.pending']);
 });
