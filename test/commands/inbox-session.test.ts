@@ -90,6 +90,18 @@ describe('a list of requests', () => {
     expect((await inbox.end).code).toBe(130);
   });
 
+  it('shows what the run did last above its request', async () => {
+    const steps = Array.from({ length: 20 }, (_, index) => `- say: "Step ${index + 1}."`);
+    await service.waiting([...steps, '- approve: { id: pay, title: "Pay A?" }'].join('\n'));
+    const inbox = service.terminal('inbox');
+    await inbox.asks('1 request is waiting for an answer');
+    inbox.type(keys.enter);
+    await inbox.asks('Pay A?');
+    inbox.type(keys.ctrlC);
+    const { stderr } = await inbox.end;
+    expect(stderr.match(/Step \d+\./g)).toEqual(Array.from({ length: 8 }, (_, index) => `Step ${index + 13}.`));
+  });
+
   it('ends with an error if the answer is refused', async () => {
     const run = await waitingFor('Pay A?');
     const name = path.join(service.folder, 'token');

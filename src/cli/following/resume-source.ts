@@ -73,8 +73,7 @@ async function lastLine(file: string): Promise<{ line: string | undefined; endsI
           .trimEnd();
         const start = completeLines.lastIndexOf('\n') + 1;
         const endsInsideLine = end + 1 < length ? true : undefined;
-        if (length === size || (start > 0 && completeLines !== ''))
-          return { line: completeLines.slice(start) || undefined, endsInsideLine };
+        if (length === size || start > 0) return { line: completeLines.slice(start) || undefined, endsInsideLine };
       }
     } finally {
       await handle.close();
