@@ -79,7 +79,7 @@ describe('a generation', () => {
     expect(await eventsSince('unknown')).toEqual(['null>failed', 'm1', 'm2', 'm3', 'm4', 'artifact.finished']);
   });
 
-  it('reports all messages after a position before which there were none', async () => {
+  it('reports all messages after a position without messages', async () => {
     const [first] = await watchPolls(undefined, ['pending', []], ['completed', []]);
     const { seq, ...position } = pointOf(first?.resume as string, 'artifact', 'this artifact');
     const events = await watchFrom({ seq, position }, ['running', [textMessage('m1')]], ['completed', [textMessage('m1')]]);
