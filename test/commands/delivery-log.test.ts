@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { DeliveryLog } from '../../src/commands/webhooks/delivery-log.ts';
 import type { WebhookDelivery } from '../../src/interface/types.ts';
 import { decodeToken, encodeToken } from '../../src/watch/resume/token.ts';
+import { ManualClock } from '../service/helpers/clock.ts';
 import { randomFrom } from '../support/random.ts';
 
 const startTime = Date.parse('2026-11-20T10:00:00.000Z');
@@ -48,7 +49,7 @@ async function readWithKills(count: number, share: number, seed: number, isLate 
     kills += 1;
     const point = decodeToken(start);
     if (point.stream !== 'deliveries') throw new Error(point.stream);
-    const log = new DeliveryLog(list.read, point.taken);
+    const log = new DeliveryLog(list.read, new ManualClock(), point.taken);
     reading: while (kept.length < count) {
       if (kept.length === list.rows.length) record();
       for (const delivery of await log.untaken()) {
@@ -87,7 +88,7 @@ describe('a reading', () => {
   it('reads only one page while little is new, and all pages otherwise, also if the list grows meanwhile', async () => {
     const list = new List();
     list.rows.push(...Array.from({ length: 500 }, (_, index) => rowOf(index)));
-    const log = new DeliveryLog(list.read);
+    const log = new DeliveryLog(list.read, new ManualClock());
     await log.skip();
     expect(await log.untaken()).toEqual([]);
     list.rows.push(rowOf(500));
@@ -101,9 +102,60 @@ describe('a reading', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  it('finds a delivery that is listed after many others that were recorded later, for ten seconds', async () => {
+    const list = new List();
+    const clock = new ManualClock();
+    const log = new DeliveryLog(list.read, clock);
+    const take = async (): Promise<string[]> => {
+      const deliveries = await log.untaken();
+      for (const delivery of deliveries) log.take(delivery);
+      return deliveries.map(({ id }) => id);
+    };
+    const [early, late] = [rowOf(10), rowOf(11)];
+    list.rows.push(...Array.from({ length: 200 }, (_, index) => rowOf(index)).filter(({ id }) => id !== early.id && id !== late.id));
+    expect(await take()).toHaveLength(198);
+    list.rows.splice(10, 0, early);
+    expect(await take()).toEqual([early.id]);
+    expect(log.taken).toHaveLength(20);
+    clock.advance(10_000);
+    list.rows.splice(11, 0, late);
+    list.reads = 0;
+    expect([await take(), list.reads]).toEqual([[], 1]);
+  });
+
+  it.each([false, true])('does not repeat those before which a late one was recorded (resumed: %s)', async (isResumed) => {
+    const list = new List();
+    let log = new DeliveryLog(list.read, new ManualClock());
+    const take = async (): Promise<number> => {
+      if (isResumed) log = new DeliveryLog(list.read, new ManualClock(), log.taken);
+      const deliveries = await log.untaken();
+      for (const delivery of deliveries) log.take(delivery);
+      return deliveries.length;
+    };
+    const rows = Array.from({ length: 100 }, (_, index) => rowOf(index));
+    const late = rows.splice(35, 1);
+    list.rows.push(...rows.slice(0, 50));
+    expect(await take()).toBe(50);
+    list.rows.splice(35, 0, ...late);
+    expect(await take()).toBe(1);
+    for (const row of rows.slice(50)) {
+      list.rows.push(row);
+      expect([row.id, await take()]).toEqual([row.id, 1]);
+    }
+  });
+
+  it('reads five pages at most for what it remembers', async () => {
+    const list = new List();
+    const log = new DeliveryLog(list.read, new ManualClock());
+    list.rows.push(...Array.from({ length: 3_000 }, (_, index) => rowOf(index)));
+    for (const delivery of await log.untaken()) log.take(delivery);
+    list.reads = 0;
+    expect([await log.untaken(), list.reads]).toEqual([[], 5]);
+  });
+
   it('is complete without a position, and says nothing is missing', async () => {
     const list = new List();
-    const log = new DeliveryLog(list.read);
+    const log = new DeliveryLog(list.read, new ManualClock());
     expect([log.isComplete, await log.untaken(), log.isComplete]).toEqual([true, [], true]);
     list.rows.push(rowOf(0));
     expect([(await log.untaken()).length, log.isComplete]).toEqual([1, true]);
@@ -112,7 +164,7 @@ describe('a reading', () => {
   it('continues by time after the service has removed the position from its list, and says so', async () => {
     const list = new List();
     list.rows.push(...Array.from({ length: 100 }, (_, index) => rowOf(index)));
-    const log = new DeliveryLog(list.read);
+    const log = new DeliveryLog(list.read, new ManualClock());
     await log.skip();
     list.rows.splice(0, 100, rowOf(30), ...Array.from({ length: 10 }, (_, index) => rowOf(150 + index)));
     expect((await log.untaken()).map(({ id }) => id)).toEqual(Array.from({ length: 10 }, (_, index) => rowOf(150 + index).id));

@@ -53,11 +53,15 @@ export async function followDeliveries(context: Context, { resumption, port, sec
   const params = { teamId: context.teamId() };
   const throughOutages = <Result>(read: () => Promise<Result>): Promise<Result> =>
     retryThroughOutages(read, { clock, signal, onOutage: outageNotes(context) })();
-  const log = new DeliveryLog((limit, offset) => {
-    // Every arrival is read about once, so only looking for others is limited.
-    const catchesUp = arrivals.waiting.length > 0;
-    return call('listWebhookDeliveries', { params, query: { subscription_id: webhookId, limit, offset } }, { catchesUp });
-  }, point?.taken);
+  const log = new DeliveryLog(
+    (limit, offset) => {
+      // Every arrival is read about once, so only looking for others is limited.
+      const catchesUp = arrivals.waiting.length > 0;
+      return call('listWebhookDeliveries', { params, query: { subscription_id: webhookId, limit, offset } }, { catchesUp });
+    },
+    clock,
+    point?.taken,
+  );
   const begin = deferred();
   let hasBegun = false;
   /** Why a delivery that was rejected could not be printed. */
