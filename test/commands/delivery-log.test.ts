@@ -144,6 +144,17 @@ describe('a reading', () => {
     }
   });
 
+  it('has a short position, also after the clock of the service was set back', async () => {
+    const clock = new ManualClock();
+    const log = new DeliveryLog(new List().read, clock);
+    for (let index = 0; index < 200; index += 1) log.take(rowOf(index < 50 ? 10_000 + index : index));
+    expect(log.taken).toHaveLength(40);
+    clock.advance(10_000);
+    await log.untaken();
+    expect(log.taken.length).toBeLessThanOrEqual(40);
+    expect(log.taken.at(-1)?.id).toBe(rowOf(199).id);
+  });
+
   it('reads five pages at most for what it remembers', async () => {
     const list = new List();
     const log = new DeliveryLog(list.read, new ManualClock());

@@ -99,10 +99,11 @@ export class DeliveryLog {
     this.#remembered = this.#since(Math.min(firstNeeded, length - positionLength));
   }
 
-  /** What was taken from an index on, or from the last one before it that was not late. */
+  /** What was taken from an index on, or from the last one before it that was not late. All are late if the service's clock was set back. */
   #since(index: number): Remembered[] {
-    let first = Math.max(0, index);
-    while (first > 0 && this.#remembered[first]?.isLate) first -= 1;
+    const start = Math.max(0, index);
+    let first = start;
+    while (first > 0 && start - first < positionLength && this.#remembered[first]?.isLate) first -= 1;
     return this.#remembered.slice(first);
   }
 }
