@@ -11,7 +11,7 @@ import type { TakenDelivery } from '../../watch/resume/points.ts';
 const pageSize = 100;
 /** The number of deliveries in a position, unless the first of them was late. */
 const positionLength = 20;
-/** How long after it was taken a delivery is remembered at least, in milliseconds, and how many are for that reason. */
+/** How long a delivery is remembered after it was taken, in milliseconds, and how many are at most. */
 const memoryMilliseconds = 10_000;
 const maxRemembered = 500;
 
@@ -99,7 +99,10 @@ export class DeliveryLog {
     this.#remembered = this.#since(Math.min(firstNeeded, length - positionLength));
   }
 
-  /** What was taken from an index on, or from the last one before it that was not late. All are late if the service's clock was set back. */
+  /**
+   * What was taken from an index on, or from the last one before it that was not late. After the clock of the service was set back, all are
+   * late for a while, so it does not look far.
+   */
   #since(index: number): Remembered[] {
     const start = Math.max(0, index);
     let first = start;
