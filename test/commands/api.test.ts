@@ -259,6 +259,17 @@ describe('aops api', () => {
     expect(server.requests).toHaveLength(4);
   });
 
+  it('never takes a repeated page for the next one after rows were removed', async () => {
+    const server = (await scriptedServer()).always(
+      reply(() => json(200, { data: [{ id: 'a' }], total: server.requests.length === 1 ? 21 : 20 })),
+    );
+    const read = await service.cli(['api', 'things', '--paginate', '--json'], { env: { AOPS_BASE_URL: server.url } });
+    expect(read).toMatchObject({ code: 1, stdout: '' });
+    expect(JSON.parse(read.stderr)).toMatchObject({ error: { code: 'pages_repeated' } });
+    // The first page, the one that shows the change, the one that is read again, and three repeated ones.
+    expect(server.requests).toHaveLength(6);
+  });
+
   it('never takes a repeated page for the next one', async () => {
     const server = (await scriptedServer()).always(json(200, { data: [{ id: 'a' }], total: 4 }));
     const readResult = await service.cli(['api', 'things', '--paginate', '--json'], { env: { AOPS_BASE_URL: server.url } });

@@ -26,6 +26,7 @@ export async function readPages(readPage: (place: Place | undefined) => Promise<
   let knownTotal = 0;
   let repeatedPages = 0;
   let timesBack = 0;
+  let isReadAgain = false;
   for (;;) {
     const page = (await readPage(place)) as Json;
     const rows = rowsOf(page);
@@ -38,6 +39,7 @@ export async function readPages(readPage: (place: Place | undefined) => Promise<
       offset -= gap;
       place = { offset };
       timesBack += 1;
+      isReadAgain = true;
       continue;
     }
     pages.push(page);
@@ -46,7 +48,8 @@ export async function readPages(readPage: (place: Place | undefined) => Promise<
     const isLastPage = typeof hasMore === 'boolean' ? !hasMore : typeof total === 'number' && offset >= total;
     const hasNewRows = rows.filter((row) => isNew(row, seenIds)).length > 0;
     if (hasNewRows) [repeatedPages, timesBack] = [0, 0];
-    else if (timesBack === 0) repeatedPages += 1;
+    else if (!isReadAgain) repeatedPages += 1;
+    isReadAgain = false;
     // New rows at the front can push rows onto the next page, but the last page always contains at least one new row.
     if (repeatedPages >= maxRepeatedPages || (isLastPage && repeatedPages > 0)) throw repeatedPagesError();
     if (isLastPage) return pages;
