@@ -351,18 +351,21 @@ it('reads the requests again as soon as the service reports a change', async () 
   });
   let interrupt = (): void => undefined;
   let count = 0;
+  const started: Promise<string>[] = [];
   const watched = await service.cli(['watching', '-o', 'ndjson'], {
     tree: { watching: { summary: command.summary, load: async () => ({ default: command }) } },
     onStart: (deliver) => {
       interrupt = deliver;
-      void startWaiting(agent, '1');
+      started.push(startWaiting(agent, '1'));
     },
     onOutput: (stdout) => {
       const lines = stdout.split('\n').length - 1;
-      if (lines > count && lines === 1) void startWaiting(agent, '2');
+      if (lines > count && lines === 1) started.push(startWaiting(agent, '2'));
       if (lines === 2) interrupt();
       count = lines;
     },
   });
+  // Otherwise, they could still be reading when the service ends.
+  await Promise.all(started);
   expect(watched.lines<InboxEvent>().map(({ type }) => type)).toEqual(['human_request.pending', 'human_request.pending']);
 });
