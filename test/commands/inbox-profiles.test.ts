@@ -189,6 +189,37 @@ describe('inbox --all-profiles', () => {
     expect(stderr).not.toContain('no longer pending');
   });
 
+  it.each([
+    ['a list', []],
+    ['a watch', ['--watch']],
+  ])('offers a request again, with another profile, if the first one may not answer: %s', async (_title, flags) => {
+    const own = await startTestService();
+    const runId = await own.waiting('- approve: { id: ok, title: "Pay?" }');
+    const { secret } = await own.api<{ secret: string }>('POST', '/local/tokens', { name: 'reader', scopes: ['runs:read'] });
+    const reader = { service: { url: own.service.url, teamId: own.service.teamId, token: secret } };
+    const env = await machine({ signedOut: false, services: { one: reader, two: own } });
+    const terminal = new CliTerminal(['inbox', '--all-profiles', ...flags], { env });
+    const isWatch = flags.length > 0;
+    const pick = async (): Promise<void> => {
+      if (isWatch) return;
+      await terminal.asks('1 request is waiting for an answer');
+      terminal.type(keys.enter);
+    };
+    await pick();
+    await terminal.asks('Pay?');
+    terminal.type(keys.down, keys.enter);
+    await terminal.shows('Not answered here: Pay?');
+    await pick();
+    await terminal.shows('Profile two');
+    await terminal.asks('Pay?');
+    terminal.type(keys.down, keys.enter);
+    await terminal.shows('Answered with the profile "two".');
+    if (isWatch) terminal.interrupt();
+    await terminal.shows('Answered 1; nothing else is pending.');
+    expect((await terminal.end).code).toBe(isWatch ? 130 : 0);
+    expect((await own.get(runId)).request).toBeNull();
+  });
+
   it('ends with an error that is not about a profile', async () => {
     const command = defineCommand({
       summary: 'Fail',
@@ -373,9 +404,11 @@ describe('inbox --all-profiles', () => {
       async run(context) {
         const profiles = new AllProfiles(context);
         const atTerminal = (own: Context): Context => ({ ...own, terminal: person.terminal, prompter: person.prompter });
-        const session = new InboxSession(atTerminal(context), (request) => {
-          const { context: own, client } = profiles.accessOf(request);
-          return { context: atTerminal(own), client };
+        const session = new InboxSession(atTerminal(context), {
+          accessOf: (request) => {
+            const { context: own, client } = profiles.accessOf(request);
+            return { context: atTerminal(own), client };
+          },
         });
         await session.pick(
           () => profiles.load(({ context: { teamId }, client }) => pendingRequests(client, teamId(), {}, () => undefined)),

@@ -6,7 +6,7 @@ import type { PendingRequest } from '../../cli/following/pending-requests.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import type { Client } from '../../client/client.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
-import { requestKey } from './inbox-feed.ts';
+import { mergeRequests, oldestFirst, requestKey } from './inbox-feed.ts';
 
 /** A profile with which requests are read and answered. */
 export interface Access {
@@ -18,10 +18,12 @@ export type ReadRequests = (access: Access) => Promise<PendingRequest[]>;
 
 export class AllProfiles {
   readonly #context: Context;
-  /** The current profile first: of two profiles for the same team, its requests are shown. */
+  /** The current profile first: if several profiles have a request, it is shown with the first one. */
   readonly names: readonly string[];
   readonly #accesses = new Map<string, Access>();
   readonly #failures = new Map<string, AopsError>();
+  /** Profiles whose answers were refused. */
+  readonly #refused = new Set<string>();
 
   /** @throws AopsError `no_profiles` */
   constructor(context: Context) {
@@ -39,16 +41,19 @@ export class AllProfiles {
   /** The requests of all profiles that can be read, oldest first, each only once. */
   async load(read: ReadRequests): Promise<PendingRequest[]> {
     const lists = await Promise.all(this.names.map((name) => this.#requestsOf(name, read)));
-    const requests = new Map<string, PendingRequest>();
-    for (const request of lists.flat()) {
-      const key = requestKey(this.accessOf(request).client.baseUrl, request.id);
-      if (!requests.has(key)) requests.set(key, request);
-    }
-    return [...requests.values()].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+    const entries = lists.flat().map((request) => [requestKey(this.accessOf(request).client.baseUrl, request.id), request] as const);
+    return oldestFirst(mergeRequests(entries, this.isRefused));
   }
 
   /** The profile with which a request was read, for answering it. */
   readonly accessOf = ({ profile }: PendingRequest): Access => this.#accesses.get(profile as string) as Access;
+
+  /** Remembers that the profile of a request may not answer: if another one has the same request, it is shown with that one from now on. */
+  refuse({ profile }: PendingRequest): void {
+    this.#refused.add(profile as string);
+  }
+
+  readonly isRefused = ({ profile }: PendingRequest): boolean => this.#refused.has(profile as string);
 
   /** The error for profiles that could not be read, with the exit code of the first one; undefined if all were read. */
   get error(): AopsError | undefined {

@@ -28,6 +28,7 @@ interface Handlers {
   onEvent: (event: InboxEvent) => void | Promise<void>;
   /** Called when a source has failed. Returns the error that ends watching; undefined to continue with the other sources. */
   onFailure: (index: number, error: unknown) => unknown;
+  isRefused?: IsRefused | undefined;
 }
 
 export class InboxFeed {
@@ -44,7 +45,7 @@ export class InboxFeed {
   #failure: { error: unknown } | undefined;
   #change = deferred();
 
-  /** @param starts open the sources. Of a request that several sources have, the first one's is used */
+  /** @param starts open the sources */
   constructor(starts: readonly (() => Promise<Source>)[], handlers: Handlers) {
     this.#handlers = handlers;
     this.#slots = starts.map(() => ({ origin: '', pending: [], reading: 0 }));
@@ -59,13 +60,15 @@ export class InboxFeed {
 
   /** The same, also after polling has ended. */
   get lastPending(): readonly PendingRequest[] {
-    const requests = new Map<string, PendingRequest>();
-    for (const slot of this.#slots)
-      for (const request of slot.pending) {
-        const key = requestKey(slot.origin, request.id);
-        if (!requests.has(key) && !this.#isOutdated(slot, key)) requests.set(key, request);
-      }
-    return [...requests.values()].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+    return oldestFirst(this.#merged());
+  }
+
+  #merged(): Map<string, PendingRequest> {
+    const entries = this.#slots.flatMap((slot) => {
+      const keyed = slot.pending.map((request) => [requestKey(slot.origin, request.id), request] as const);
+      return keyed.filter(([key]) => !this.#isOutdated(slot, key));
+    });
+    return mergeRequests(entries, this.#handlers.isRefused);
   }
 
   /** Resolves after the next poll, or when polling has ended. */
@@ -123,12 +126,11 @@ export class InboxFeed {
   #isNews(slot: Slot, event: InboxEvent): boolean {
     const isResolved = event.type === 'human_request.resolved';
     const key = requestKey(slot.origin, isResolved ? event.data.human_request_id : event.data.human_request.id);
-    const owner = this.#slots.find(
-      (one) => one.pending.some(({ id }) => requestKey(one.origin, id) === key) && !this.#isOutdated(one, key),
-    );
-    if (isResolved) return owner === undefined && this.#reported.delete(key);
-    if (event.type === 'human_request.reminder') return owner === slot;
-    if (owner === undefined || this.#reported.has(key)) return false;
+    const shown = this.#merged().get(key);
+    if (isResolved) return shown === undefined && this.#reported.delete(key);
+    if (shown === undefined) return false;
+    if (event.type === 'human_request.reminder') return slot.pending.includes(shown);
+    if (this.#reported.has(key)) return false;
     this.#reported.add(key);
     return true;
   }
@@ -139,6 +141,28 @@ export class InboxFeed {
     resolve();
   }
 }
+
+/** Whether answers by the profile of a request were refused. */
+export type IsRefused = (request: PendingRequest) => boolean;
+
+/**
+ * The requests of several profiles by their keys. If several profiles have a request, the first one's is used whose answers were not
+ * refused.
+ */
+export function mergeRequests(
+  entries: Iterable<readonly [key: string, request: PendingRequest]>,
+  isRefused: IsRefused = () => false,
+): Map<string, PendingRequest> {
+  const requests = new Map<string, PendingRequest>();
+  for (const [key, request] of entries) {
+    const other = requests.get(key);
+    if (other === undefined || (isRefused(other) && !isRefused(request))) requests.set(key, request);
+  }
+  return requests;
+}
+
+export const oldestFirst = (requests: ReadonlyMap<string, PendingRequest>): PendingRequest[] =>
+  [...requests.values()].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
 
 /** Services choose IDs, so two of them could have the same. Several profiles can have the same request. */
 export const requestKey = (origin: string, id: string): string => `${origin} ${id}`;

@@ -1,6 +1,6 @@
 /** A person answering requests at the terminal one by one, until none are left or the person stops. */
 
-import { AopsError } from '../../base/errors.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { suggestionsWithSelection } from '../../cli/connect/selection.ts';
 import { type AnswerOutcome, answerHere } from '../../cli/following/answer-here.ts';
@@ -15,19 +15,27 @@ import type { Access } from './all-profiles.ts';
 import { heading, type Place } from './heading.ts';
 import { type InboxFeed, type Load, requestKey } from './inbox-feed.ts';
 
+/** With what requests are answered. */
+export interface Answering {
+  accessOf: (request: PendingRequest) => Access;
+  /** Called when the service says that this access may not answer. From then on, another one that may have the request is preferred. */
+  refuse?: (request: PendingRequest) => void;
+}
+
 export class InboxSession {
   readonly #context: Context;
-  readonly #accessOf: (request: PendingRequest) => Access;
+  readonly #answering: Answering;
   /** Requests that the person chose to leave pending. */
   readonly #leftPending = new Set<string>();
+  /** Requests that could not be answered, each with its profile: another one may be able to. */
+  readonly #failed = new Set<string>();
   /** Requests that are no longer pending; the last poll might still list them. */
   readonly #resolved = new Set<string>();
   #answeredCount = 0;
 
-  /** @param accessOf with which context and client a request is answered */
-  constructor(context: Context, accessOf: (request: PendingRequest) => Access) {
+  constructor(context: Context, answering: Answering) {
     this.#context = context;
-    this.#accessOf = accessOf;
+    this.#answering = answering;
   }
 
   /** Lets the person pick the requests to answer. */
@@ -53,7 +61,7 @@ export class InboxSession {
     try {
       for (;;) {
         const open = feed.pending.filter((request) => !this.#resolved.has(this.#keyOf(request)));
-        const nextRequest = open.find((request) => !this.#leftPending.has(this.#keyOf(request)));
+        const nextRequest = open.find((request) => !this.#isDealtWith(request));
         if (nextRequest === undefined) {
           await feed.nextPoll();
           continue;
@@ -91,7 +99,7 @@ export class InboxSession {
       description: `${request.run_title}  (run ${runTitle({ id: request.run_id, run_number: request.run_number })})`,
     }));
     const done = { name: 'Done', value: '' };
-    const first = open.find((request) => !this.#leftPending.has(this.#keyOf(request)));
+    const first = open.find((request) => !this.#isDealtWith(request));
     const message = `${pluralize(open.length, 'request is', 'requests are')} waiting for an answer`;
     const initial = first === undefined ? done.value : this.#keyOf(first);
     const key = await prompter.select({ message, choices: [...choices, done], initial }, { signal, unsolicited });
@@ -102,7 +110,7 @@ export class InboxSession {
   async #answer(request: PendingRequest, open: readonly PendingRequest[]): Promise<AnswerOutcome> {
     const { terminal, clock } = this.#context;
     const { bold } = await terminal.err.styles();
-    const { context, client } = this.#accessOf(request);
+    const { context, client } = this.#answering.accessOf(request);
     let outcome: AnswerOutcome;
     try {
       const steps = await recentSteps(context, client, request.run_id);
@@ -110,7 +118,6 @@ export class InboxSession {
       outcome = await answerHere(context, client, request.run_id, request);
     } catch (error) {
       this.#reportFailure(request, error);
-      this.#leftPending.add(this.#keyOf(request));
       return 'left';
     }
     if (outcome === 'answered') {
@@ -126,23 +133,33 @@ export class InboxSession {
   }
 
   /** With several profiles, the failure of one does not end the session. @throws the error otherwise */
-  #reportFailure({ profile, title }: PendingRequest, error: unknown): void {
+  #reportFailure(request: PendingRequest, error: unknown): void {
     const { terminal, signal } = this.#context;
+    const { profile, title } = request;
     if (!profile || !(error instanceof AopsError) || error instanceof PromptCancelled || signal.aborted) throw error;
     terminal.warn(sanitizeLine(`Profile "${profile}": ${error.message}`));
     if (error.hint !== undefined) terminal.warn(sanitizeLine(suggestionsWithSelection(error.hint, { profile })));
     terminal.warn(sanitizeLine(`Not answered here: ${title}`));
+    this.#failed.add(this.#accessKeyOf(request));
+    if (error.exit === exitCodes.forbidden) this.#answering.refuse?.(request);
   }
 
   /** The position among all requests of this session: those that are dealt with come first. */
   #placeOf(request: PendingRequest, open: readonly PendingRequest[]): Place {
-    const isDealtWith = (other: PendingRequest): boolean =>
-      this.#leftPending.has(this.#keyOf(other)) && this.#keyOf(other) !== this.#keyOf(request);
+    const isDealtWith = (other: PendingRequest): boolean => this.#isDealtWith(other) && this.#keyOf(other) !== this.#keyOf(request);
     const dealtWithCount = this.#resolved.size + open.filter(isDealtWith).length;
     return { position: dealtWithCount + 1, total: this.#resolved.size + open.length };
   }
 
+  /** Whether the person left the request pending, or could not answer it. */
+  #isDealtWith = (request: PendingRequest): boolean =>
+    this.#leftPending.has(this.#keyOf(request)) || this.#failed.has(this.#accessKeyOf(request));
+
+  #accessKeyOf(request: PendingRequest): string {
+    return `${request.profile ?? ''} ${this.#keyOf(request)}`;
+  }
+
   #keyOf(request: PendingRequest): string {
-    return requestKey(this.#accessOf(request).client.baseUrl, request.id);
+    return requestKey(this.#answering.accessOf(request).client.baseUrl, request.id);
   }
 }

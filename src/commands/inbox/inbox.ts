@@ -94,7 +94,7 @@ export default defineCommand({
     const filter = await filterOf(context, input);
     const load: Load = () => pendingRequests(client, context.teamId(), filter(context.clock.now()), onUnreadable);
     if (!isConversation(context)) return profileList(context, await load());
-    await new InboxSession(context, () => ({ context, client })).pick(load, empty);
+    await new InboxSession(context, { accessOf: () => ({ context, client }) }).pick(load, empty);
     return undefined;
   },
 });
@@ -120,7 +120,7 @@ async function inboxOfAllProfiles(
   const load: Load = () => profiles.load(read);
   try {
     if (isConversation(context)) {
-      await new InboxSession(context, profiles.accessOf).pick(load, empty);
+      await new InboxSession(context, profiles).pick(load, empty);
       return undefined;
     }
     const list = wholeList(await load());

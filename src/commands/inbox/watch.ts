@@ -1,7 +1,7 @@
 /** `aops inbox --watch`: the requests of one profile, or of all, as they arrive. */
 import { eventWriter } from '../../cli/following/event-writer.ts';
 import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
-import { type OnUnreadable, type PendingRequest, pendingRequests, type RequestFilter } from '../../cli/following/pending-requests.ts';
+import { type OnUnreadable, pendingRequests, type RequestFilter } from '../../cli/following/pending-requests.ts';
 import { isConversation } from '../../cli/kit/audience.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { Notifier, type NotifyInput } from '../../cli/notifying/notifier.ts';
@@ -14,7 +14,7 @@ import { eventLine, type InboxEvent, watchInbox } from './events.ts';
 import { type FilterInput, filterOf } from './filter.ts';
 import { reminderLine } from './heading.ts';
 import { InboxFeed, type Source } from './inbox-feed.ts';
-import { InboxSession } from './inbox-session.ts';
+import { type Answering, InboxSession } from './inbox-session.ts';
 import { type InboxReading, openInboxReading } from './reading.ts';
 
 type WatchInput = FilterInput & NotifyInput & { allProfiles: boolean; resume: string | undefined };
@@ -28,7 +28,7 @@ export async function watchRequests(context: Context, input: WatchInput, onUnrea
   const profiles = input.allProfiles ? new AllProfiles(context) : undefined;
   // What a program resumes is printed, also on a terminal.
   const isInteractive = isConversation(context) && input.resume === undefined;
-  const { starts, accessOf, reading } =
+  const { starts, answering, reading } =
     profiles === undefined ? await ownInbox(context, watching, isInteractive) : allInboxes(profiles, watching);
   const notifier = new Notifier(context, input);
   const print = await printer(context);
@@ -43,9 +43,9 @@ export async function watchRequests(context: Context, input: WatchInput, onUnrea
     profiles === undefined ? error : profiles.endWatching(profiles.names[index] as string, error);
   let failure: unknown;
   try {
-    const feed = new InboxFeed(starts, { onEvent, onFailure });
+    const feed = new InboxFeed(starts, { onEvent, onFailure, isRefused: profiles?.isRefused });
     if (!isInteractive) return await feed.end();
-    return await new InboxSession(context, accessOf).follow(feed);
+    return await new InboxSession(context, answering).follow(feed);
   } catch (error) {
     failure = error;
     throw error;
@@ -65,7 +65,7 @@ interface Watching {
 
 interface Inboxes {
   starts: readonly (() => Promise<Source>)[];
-  accessOf: (request: PendingRequest) => Access;
+  answering: Answering;
   /** Where a program continues to read; undefined for a person, and for several profiles. */
   reading?: InboxReading | undefined;
 }
@@ -77,7 +77,7 @@ async function ownInbox(context: Context, watching: Watching, isInteractive: boo
   const filter = await readBeforeWatching(context, (reading) => filterOf(reading, input));
   const reading = isInteractive ? undefined : await openInboxReading(context, input.resume, filter(0));
   const source = sourceOf(access, watching, filter, { reading });
-  return { starts: [async () => source], accessOf: () => access, reading };
+  return { starts: [async () => source], answering: { accessOf: () => access }, reading };
 }
 
 const allInboxes = (profiles: AllProfiles, watching: Watching): Inboxes => ({
@@ -86,7 +86,7 @@ const allInboxes = (profiles: AllProfiles, watching: Watching): Inboxes => ({
     const filter = await readBeforeWatching(access.context, (reading) => filterOf(reading, watching.input), profile);
     return sourceOf(access, watching, filter, { profile });
   }),
-  accessOf: profiles.accessOf,
+  answering: profiles,
 });
 
 interface SourceOptions {
