@@ -1,11 +1,13 @@
 /** Hostile text in notes and warnings about what a command does: each remains one line, so that it cannot fake another. */
 import { expect, it } from 'vitest';
 import { AopsError } from '../../src/base/errors.ts';
+import { outageNotes } from '../../src/cli/following/outage.ts';
 import type { Context } from '../../src/cli/kit/context.ts';
 import { readBack } from '../../src/cli/kit/secondary-requests.ts';
 import { warnOfConflict } from '../../src/commands/agents/triggers/record.ts';
 import { confirmLoss } from '../../src/commands/queues/confirm-loss.ts';
 import { answerRun } from '../../src/commands/runs/board/prompts.ts';
+import { noteGaps } from '../../src/commands/sandbox/repository/show.ts';
 import { expectHarmless, expectNoFakeHint, hostileText } from '../support/hostile-text.ts';
 import { fakeTerminal } from '../terminal/fake-streams.ts';
 
@@ -41,6 +43,14 @@ it.each<[string, (context: Context) => unknown]>([
       } as never),
   ],
   ['a queue whose cases are deleted', (context) => confirmLoss(context, id, () => 'Delete it?')],
+  [
+    'an outage of the service',
+    (context) => outageNotes({ ...context, clock: { now: () => 0 } as Context['clock'] })({ since: 0, reason: hostileText }),
+  ],
+  [
+    'changes of a run in nested repositories',
+    (context) => noteGaps(context, { nested_repositories: [hostileText], files: [], total_files: 0 } as never),
+  ],
   [
     'a run of the board',
     (context) =>

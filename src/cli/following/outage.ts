@@ -5,6 +5,7 @@
 import type { Buffer } from 'node:buffer';
 import { formatDuration } from '../../base/duration.ts';
 import type { Client } from '../../client/client.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import { maxOutageMilliseconds, type OutageReport } from '../../watch/outage-tracker.ts';
 import { type Call, retryThroughOutages } from '../../watch/polling.ts';
 import type { Context } from '../kit/context.ts';
@@ -36,7 +37,7 @@ export function outageNotes({ terminal, clock, format }: Pick<Context, 'terminal
     const { since, reason } = outage;
     report(
       { event: 'service.unreachable', since: new Date(since).toISOString(), reason },
-      `${reason}\nThe service has not answered since ${clockTime(since)}. ${retrying}`,
+      `${sanitizeLine(reason)}\nThe service has not answered since ${clockTime(since)}. ${retrying}`,
     );
     // A program that reads only the error needs the reason there too.
     return !isForPrograms && !terminal.quiet;

@@ -9,6 +9,7 @@ import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { findConnection } from '../../cli/records/connection.ts';
 import type { Connection } from '../../interface/types.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import { authorizedSince, changeTimes } from './wait-for-authorization.ts';
 
 interface Authorization {
@@ -78,6 +79,6 @@ function target(connection: Connection | undefined, { url, name, type }: Record<
 async function show(context: Context, url: string, { browser, wait }: { browser: boolean | undefined; wait: boolean }): Promise<void> {
   const wantsBrowser = browser ?? (context.terminal.out.isTTY && context.format === 'table');
   if (wantsBrowser && (await openUrl(context, url))) context.terminal.note('Opened the URL in your browser.');
-  else if (wait) context.terminal.note(`Open this URL: ${url}`);
+  else if (wait) context.terminal.note(`Open this URL: ${sanitizeLine(url)}`);
   if (wait) context.terminal.note('Waiting for the authorization. Ctrl-C stops waiting without cancelling it.');
 }

@@ -8,6 +8,7 @@ import type { Context } from '../../cli/kit/context.ts';
 import { saveContent } from '../../cli/kit/files.ts';
 import type { BackupInfo, Problem } from '../../service/backup/index.ts';
 import { startSpinner } from '../../terminal/progress.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import { formatSize } from '../../terminal/size.ts';
 import type { BackupRecord } from './backup-record.ts';
 import type { HeldDataDirectory } from './hold.ts';
@@ -67,7 +68,7 @@ export async function writeBackup(
     context.terminal.warn(
       'Copying took so long that runs continued while their files were copied. After a restore, some of their steps might be repeated.',
     );
-  for (const { path: name, problem } of progress.problems.slice(0, 5)) context.terminal.warn(`${name}: ${problem}`);
+  for (const { path: name, problem } of progress.problems.slice(0, 5)) context.terminal.warn(sanitizeLine(`${name}: ${problem}`));
   const { sandboxes, files, bytes: content_bytes, problems } = progress;
   const info = progress.info as BackupInfo;
   return { file: target, bytes, data_dir: held.path, online: held.running, ...info, sandboxes, files, content_bytes, problems };

@@ -6,6 +6,7 @@ import { argument, flag } from '../../cli/kit/flags.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import type { Problem } from '../../service/exports/index.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import { optionalSecretKey } from './database-flags.ts';
 import { placeOf, placeOptions, refuseRunning } from './move-place.ts';
 import { contentsInWords, contentsOf, continuable, type MoveRecord, moveFields, showProgress } from './move-record.ts';
@@ -58,7 +59,7 @@ export default defineCommand({
       const options = { folder, key, progress, signal: context.signal, skipMissing: input.skipMissing };
       const { manifest, place: name, keyFile, problems } = await continuable(context, () => exportData(place, options));
       shown.stop();
-      for (const { path: file, problem } of problems.slice(0, 5)) context.terminal.warn(`${file}: ${problem}`);
+      for (const { path: file, problem } of problems.slice(0, 5)) context.terminal.warn(sanitizeLine(`${file}: ${problem}`));
       return {
         ...{ folder, data_dir: 'directory' in place ? name : null, database: 'directory' in place ? null : name },
         ...{ ...contentsOf(manifest, progress), secret_key_file: keyFile, problems },

@@ -9,6 +9,7 @@ import { runArgument } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
 import { pagedRows } from '../../client/paging.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import { saveDownloads } from './save-downloads.ts';
 
 interface RunFile {
@@ -52,7 +53,7 @@ export default defineCommand({
     });
     const folder = new LocalFolder(path.resolve(context.cwd, input.to ?? '.'));
     await saveDownloads(context, folder, [{ name, url: download_url, size }], input.force);
-    context.terminal.note(`Saved ${folder.target(name)}`);
+    context.terminal.note(`Saved ${sanitizeLine(folder.target(name))}`);
     return wholeList([{ id: file_id, name, mime_type, size, created_at }]);
   },
 });

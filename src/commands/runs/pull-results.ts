@@ -9,6 +9,7 @@ import { runForHere, runWord } from '../../cli/names/run-names.ts';
 import { pullFiles } from '../../cli/transfers/pull-files.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import type { Run } from '../../interface/types.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import { failedAfter } from './follow.ts';
 
 /**
@@ -38,14 +39,16 @@ export async function pullResults(context: Context, run: Run, target: string, fo
     await pull(target).catch(async (error: unknown) => {
       if (!(error instanceof AopsError) || error.code !== 'file_exists') throw error;
       const separate = path.join(target, `run-${run.id}`);
-      context.terminal.note(`${error.message} It did not exist before the run, so the files of the run are saved in ${separate}.`);
+      context.terminal.note(
+        `${sanitizeLine(error.message)} It did not exist before the run, so the files of the run are saved in ${separate}.`,
+      );
       await pull(separate);
     });
   } catch (error) {
     if (!(error instanceof AopsError) || context.signal.aborted) throw error;
     const hint = `Download them with \`aops sandbox pull ${runWord(runForHere(context, run))} --to ${shellWord(target)} --force\`.`;
     if (outcomeError(run, run) !== undefined) {
-      context.terminal.warn(`The files of the run were not saved: ${error.message} ${hint}`);
+      context.terminal.warn(`The files of the run were not saved: ${sanitizeLine(error.message)} ${hint}`);
       return;
     }
     const { code, exit, details } = error;

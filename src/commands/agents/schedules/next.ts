@@ -7,6 +7,7 @@ import { column, listOutput, timeColumn } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { Schedule } from '../../../interface/types.ts';
+import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import { ownZone, timeOptions, timesFromFlags } from './options.ts';
 import { findSchedule, schedulesOf } from './record.ts';
 
@@ -74,7 +75,9 @@ export default defineCommand({
       const announcedTime = Date.parse(schedule.next_run_at ?? '');
       const announcedInstants = announcedTime > from ? [{ at: announcedTime, times: schedule }] : [];
       const note = announcedInstants.length === 0 ? '' : ' Only the next time reported by the service is shown.';
-      context.terminal.warn(`The times of schedule ${schedule.id} cannot be calculated here: ${problem}.${note}`);
+      context.terminal.warn(
+        `The times of schedule ${sanitizeLine(schedule.id)} cannot be calculated here: ${sanitizeLine(problem)}.${note}`,
+      );
       return announcedInstants;
     });
     if (firings.length === 0 && schedules.length > 0 && schedules.every((schedule) => problemOf(storedTimes(schedule)) !== undefined))

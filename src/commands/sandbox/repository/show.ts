@@ -6,6 +6,7 @@ import type { Context } from '../../../cli/kit/context.ts';
 import { column, sizeColumn } from '../../../cli/kit/output.ts';
 import type { RunChanges } from '../../../interface/types.ts';
 import type { View } from '../../../terminal/cell.ts';
+import { sanitizeLine } from '../../../terminal/sanitize.ts';
 import { formatSize } from '../../../terminal/size.ts';
 import { PatchedFile, patchBytes, patchParts } from './run-changes.ts';
 
@@ -31,7 +32,7 @@ async function patchText(context: Context, changes: RunChanges): Promise<string>
 export function noteGaps(context: Context, { nested_repositories: nestedRepositories, files, total_files: total }: RunChanges): void {
   if (nestedRepositories.length > 0) {
     const remedy = context.terminal.suggested('Download them with `aops sandbox pull`.');
-    context.terminal.note(`Folders with a repository of their own are left out: ${nestedRepositories.join(', ')}. ${remedy}`);
+    context.terminal.note(`Folders with a repository of their own are left out: ${sanitizeLine(nestedRepositories.join(', '))}. ${remedy}`);
   }
   if (total > files.length) context.terminal.note(`Only the first ${files.length} of ${pluralize(total, 'changed file')} are listed.`);
 }
