@@ -95,12 +95,13 @@ export function wholeToken({ paths }: Pick<Context, 'paths'>, token: string): st
 
 function readStored(folder: string, { journalId, seq }: StoredPoint): LargePoint {
   const [first, ...changes] = linesOf(fileOf(folder, journalId));
-  let point = first === undefined ? undefined : (decodeToken(first) as LargePoint);
+  if (first === undefined) throw expired();
+  let point = decodeToken(first) as LargePoint;
   for (const line of changes) {
-    if (point === undefined || point.seq >= seq) break;
+    if (point.seq >= seq) break;
     point = withChange(point, decodeToken(line) as LargePoint);
   }
-  if (point?.seq !== seq) throw expired();
+  if (point.seq !== seq) throw expired();
   return point;
 }
 

@@ -76,9 +76,10 @@ class LookUp {
   }
 
   async #findByNumber(number: number, agent: string | undefined): Promise<RunListItem | undefined> {
-    const matches: RunListItem[] = [];
+    const matches = new Map<string, RunListItem>();
     let lastNumber = Number.POSITIVE_INFINITY;
     let isDescending = true;
+    const seen = new Set<string>();
     let filter: Filter = { run_number: number };
     let offset = 0;
     for (let page = 0; page < maxPages; page += 1) {
@@ -88,15 +89,16 @@ class LookUp {
         return this.#page(filter, pageSize, offset);
       });
       for (const run of data) {
-        isDescending &&= run.run_number < lastNumber;
+        // A run that was started in between moves the others to later pages.
+        isDescending &&= run.run_number < lastNumber || seen.has(run.id);
+        seen.add(run.id);
         lastNumber = run.run_number;
-        if (run.run_number === number && (agent === undefined || run.agent_name === agent)) matches.push(run);
+        if (run.run_number === number && (agent === undefined || run.agent_name === agent)) matches.set(run.id, run);
       }
       offset += data.length;
       const isLastPage = data.length === 0 || offset >= total;
       if (!isLastPage && !(isDescending && lastNumber <= number)) continue;
-      if (matches.length > 1) throw severalRuns(`#${number}`, matches);
-      return matches[0];
+      return onlyOne(`#${number}`, matches);
     }
     throw tooFar(`#${number}`, offset);
   }
@@ -109,15 +111,14 @@ class LookUp {
   }
 
   async #beginning(prefix: string, filter: Filter): Promise<RunListItem | undefined> {
-    const matches: RunListItem[] = [];
+    const matches = new Map<string, RunListItem>();
     let offset = 0;
     for (let page = 0; page < maxPages; page += 1) {
       const { data, total } = await this.#page(filter, pageSize, offset);
-      matches.push(...data.filter(({ id }) => id.toLowerCase().startsWith(prefix)));
+      for (const run of data) if (run.id.toLowerCase().startsWith(prefix)) matches.set(run.id, run);
       offset += data.length;
       if (data.length > 0 && offset < total) continue;
-      if (matches.length > 1) throw severalRuns(prefix, matches);
-      return matches[0];
+      return onlyOne(prefix, matches);
     }
     throw tooFar(prefix, offset);
   }
@@ -129,6 +130,13 @@ class LookUp {
 
 const notFound = (message: string, hint = 'See the runs with `aops runs list`.'): AopsError =>
   new AopsError(message, { code: 'run_not_found', exit: exitCodes.notFound, hint });
+
+/** The run that was found; undefined if there is none. @throws UsageError `run_ambiguous` for several */
+function onlyOne(name: string, matches: ReadonlyMap<string, RunListItem>): RunListItem | undefined {
+  const runs = [...matches.values()];
+  if (runs.length > 1) throw severalRuns(name, runs);
+  return runs[0];
+}
 
 /** Maximum number of candidates to name. */
 const maxCandidates = 5;

@@ -1,13 +1,14 @@
 /** The tokens of positions that are stored in a journal: each stands for exactly the position after its event. */
-import { appendFileSync, chmodSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, readdirSync, rmSync, truncateSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PointJournal, wholeToken } from '../../../src/cli/following/point-journal.ts';
+import { PointJournal, wholeToken, withChange } from '../../../src/cli/following/point-journal.ts';
 import { StreamTokens } from '../../../src/cli/following/stream-tokens.ts';
 import type { Context } from '../../../src/cli/kit/context.ts';
 import type { InboxPoint, RunsPoint } from '../../../src/watch/resume/points.ts';
 import { runStart } from '../../../src/watch/resume/run-position.ts';
 import { decodeToken } from '../../../src/watch/resume/token.ts';
+import { openFilesIn } from '../../support/open-files.ts';
 import { asOrdinaryUser } from '../../support/ordinary-user.ts';
 import { randomFrom } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
@@ -105,6 +106,56 @@ describe('a journal', () => {
     appendFileSync(path.join(context.paths.data, 'positions', file), 'r1AQ');
     journal.close();
     expect(decodeToken(wholeToken(context, token))).toEqual(runPoint(1, new Map([['a', at(1)]])));
+  });
+
+  it('keeps at most one open file', async () => {
+    const context = await newContext();
+    const journal = new PointJournal(context, 50);
+    for (let seq = 1; seq <= 20; seq += 1) add(journal, seq);
+    expect(await openFilesIn(context.paths.data)).toHaveLength(1);
+    journal.close();
+    expect(await openFilesIn(context.paths.data)).toEqual([]);
+  });
+
+  it('that is empty has no positions', async () => {
+    const context = await newContext();
+    const journal = new PointJournal(context);
+    const token = add(journal, 1);
+    journal.close();
+    const folder = path.join(context.paths.data, 'positions');
+    for (const file of readdirSync(folder)) truncateSync(path.join(folder, file));
+    expect(() => wholeToken(context, token)).toThrow(expired);
+  });
+
+  it('contains the positions of one stream', () => {
+    const inbox: InboxPoint = { stream: 'inbox', seq: 2, scope: 's', pending: new Map() };
+    const runs = runPoint(1, new Map());
+    for (const [point, change] of [
+      [inbox, runs],
+      [runs, inbox],
+    ] as const)
+      expect(() => withChange(point, change)).toThrow('The position is of another stream.');
+  });
+
+  it('is removed when it is old, and another one is begun', async () => {
+    const context = await newContext();
+    const old = new PointJournal(context);
+    add(old, 1);
+    old.close();
+    const folder = path.join(context.paths.data, 'positions');
+    const [file = ''] = readdirSync(folder);
+    utimesSync(path.join(folder, file), 0, 0);
+    context.time = 8 * 86_400_000;
+    const tokens = new StreamTokens(context);
+    const point = runPoint(1, new Map());
+    tokens.after(
+      51,
+      () => point,
+      () => point,
+    );
+    await expect.poll(() => readdirSync(folder)).not.toContain(file);
+    tokens.close();
+    expect(readdirSync(folder)).toHaveLength(1);
   });
 
   it('is needed for its tokens', async () => {

@@ -232,6 +232,44 @@ it('a run is not looked for in another way if the service refuses to list runs',
   expect(calls).toEqual(['listRuns t1']);
 });
 
+describe('a run of a service that cannot look up runs', () => {
+  const runsDown = (from: number, to: number) =>
+    Array.from({ length: from - to + 1 }, (_, index) => ({
+      id: uuid(from - index),
+      run_number: from - index,
+      agent_name: 'a',
+      title: 't',
+    }));
+  /** The list of the runs with these numbers, which another run joins after each page. */
+  const growingList = (last: number): Answer => {
+    let newest = last - 1;
+    return ({ query: { offset, limit } }) => {
+      newest += 1;
+      return { data: runsDown(newest, 1).slice(offset, offset + limit), total: newest };
+    };
+  };
+
+  it('is found while others are started, also if it is the last one of a page', async () => {
+    // The second page begins with run 4901 again. Of a list this long, not all pages are read.
+    for (const number of [4_901, 4_900, 4_700]) {
+      const { context } = contextWith({ listRuns: growingList(5_000) });
+      expect((await resolveRuns(context, [`#${number}`]))[0], String(number)).toMatchObject({ id: uuid(number), run_number: number });
+    }
+  });
+
+  it('is found by the beginning of its ID, although it is listed twice', async () => {
+    const last = { id: 'abcdef00-0000-4000-8000-000000000001', run_number: 300, agent_name: 'a', title: 't' };
+    const listRuns: Answer = ({ query: { offset } }) => ({ data: [...(offset === 0 ? runsDown(199, 101) : []), last], total: 101 });
+    expect((await resolveRuns(contextWith({ listRuns }).context, ['abcdef00']))[0]).toMatchObject({ id: last.id });
+  });
+
+  it('is not found if the list ends before the total that the service reports', async () => {
+    const listRuns: Answer = ({ query: { offset, limit } }) => ({ data: runsDown(150, 1).slice(offset, offset + limit), total: 1_000 });
+    for (const name of ['#151', 'abcdef00'])
+      expect(await failureOf(resolveRuns(contextWith({ listRuns }).context, [name]))).toMatchObject({ code: 'run_not_found', exit: 3 });
+  });
+});
+
 it('runs that are named twice appear once, with what their first name has found', async () => {
   const run = { id: uuid(7), run_number: 17, agent_name: 'a', title: 't' };
   const { context } = contextWith({ listRuns: { data: [run], total: 1 } });
