@@ -9,45 +9,17 @@ import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { AnyCommand } from '../../src/cli/kit/command.ts';
-import type { Context } from '../../src/cli/kit/context.ts';
 import { wholeList } from '../../src/cli/kit/list.ts';
 import { loadAllCommands } from '../../src/cli/program/describe.ts';
 import { presentResult } from '../../src/cli/program/present.ts';
 import { commandTree } from '../../src/commands/index.ts';
-import type { OutputFormat } from '../../src/config/settings.ts';
-import type { Terminal } from '../../src/terminal/streams.ts';
-import { now, sampleOf } from '../support/samples.ts';
+import { sampleOf } from '../support/samples.ts';
+import { presentingContext, showResult } from '../support/shown-result.ts';
 import { fakeTerminal } from '../terminal/fake-streams.ts';
 
 const folder = path.join(import.meta.dirname, 'golden');
 const commands = (await loadAllCommands(commandTree)).filter(({ command }) => command.output !== undefined);
 const widths = [40, 80, 120] as const;
-
-const contextOf = (terminal: Terminal, format: OutputFormat, fields?: string): Context =>
-  ({
-    terminal,
-    format,
-    flags: { fields },
-    clock: { now: () => now },
-    config: () => ({ pager: { value: undefined } }),
-  }) as unknown as Context;
-
-/** The output of a command for a result. */
-async function showResult(
-  command: AnyCommand,
-  result: unknown,
-  columns?: number,
-  { format = 'table', fields }: { format?: OutputFormat; fields?: string } = {},
-): Promise<{ stdout: string; stderr: string }> {
-  const fake = fakeTerminal({
-    tty: columns === undefined ? false : { stdout: true, stderr: true },
-    columns: columns ?? 80,
-    env: { NO_COLOR: '1', LANG: 'C.UTF-8' },
-  });
-  await presentResult(contextOf(fake.terminal, format, fields), command.output, result);
-  await fake.terminal.flush();
-  return { stdout: fake.stdout(), stderr: fake.stderr() };
-}
 
 const isList = ({ output }: AnyCommand): boolean => output?.kind === 'list' || output?.kind === 'raw';
 
@@ -121,7 +93,7 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
     brokenStream._write = (_chunk, _encoding, callback) => callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
     const fake = fakeTerminal({ stdout: brokenStream });
     const [[, make] = ['', () => undefined]] = results(command);
-    await presentResult(contextOf(fake.terminal, 'table'), command.output, (make as () => unknown)());
+    await presentResult(presentingContext(fake.terminal, 'table'), command.output, (make as () => unknown)());
     expect(fake.stderr()).toBe('');
   });
 

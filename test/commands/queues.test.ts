@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import queueAgents from '../../src/commands/queues/agents.ts';
 import type { Queue } from '../../src/interface/types.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { showResult } from '../support/shown-result.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -66,6 +68,12 @@ describe('queues', () => {
     });
   });
 
+  it('suggest a placeholder for a name that a shell would not take as it is', async () => {
+    const name = 'two words';
+    await queue(name, [{ title: 'a' }]);
+    expect((await service.cli(['queues', 'get', name])).stdout).toContain('aops agents triggers create AGENT --queue QUEUE\n');
+  });
+
   it('report errors with suggestions', async () => {
     await queue('reminders');
     const refusal = await service.cli(['queues', 'get', 'reminder']);
@@ -115,4 +123,34 @@ describe('queues labels', () => {
       expect(await service.cli(['queues', 'labels', ...argv])).toMatchObject({ code: 2, stdout: '' });
     }
   });
+});
+
+it('the agents of a queue are listed with what they do, their limits, and their problems', async () => {
+  const agent = (agent_name: string, fields: object) => ({ agent_id: agent_name, agent_name, problems: [], ...fields });
+  const consumer = { case_trigger_enabled: true, is_handover_target: false, at_concurrency_limit: false };
+  const result = {
+    producers: [
+      agent('importer', { case_trigger_enabled: false, case_trigger_queue_name: null }),
+      agent('copier', { case_trigger_enabled: false, case_trigger_queue_name: 'other', problems: ['producer_consumer_mix', 'new_word'] }),
+    ],
+    consumers: [
+      agent('worker', { ...consumer, concurrency_limit: 8 }),
+      agent('busy', { ...consumer, concurrency_limit: 0, at_concurrency_limit: true, problems: ['multiple_triggers'] }),
+      agent('paused', { ...consumer, case_trigger_enabled: false }),
+      agent('helper', { ...consumer, case_trigger_enabled: false, is_handover_target: true }),
+      agent('both', { ...consumer, is_handover_target: true }),
+    ],
+  };
+  const { stdout } = await showResult(queueAgents, result, 120);
+  expect(stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
+    ['ROLE', 'AGENT', 'TRIGGER', 'AT A TIME', 'PROBLEMS'],
+    ['adds cases', 'importer'],
+    ['adds cases', 'copier', 'off', 'both adds and takes cases, new_word'],
+    ['takes cases', 'worker', 'active', '8'],
+    ['takes cases', 'busy', 'active', '0 (reached)', 'several triggers'],
+    ['takes cases', 'paused', 'off'],
+    ['handed cases', 'helper'],
+    ['takes cases', 'both', 'active'],
+    [''],
+  ]);
 });

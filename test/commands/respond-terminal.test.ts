@@ -28,6 +28,30 @@ describe('one run', () => {
     expect((await service.until(run, 'completed')).run.status).toBe('completed');
   });
 
+  it('shows what it did before its request, and what to do next', async () => {
+    const run = await service.waiting(`- say: The invoice is from Example Inc.\n${approval}`);
+    const number = (await service.get(run)).run.run_number;
+    const left = service.terminal('runs', 'respond', run);
+    await left.shows('The invoice is from Example Inc.');
+    await left.asks('Pay?');
+    left.type(keys.up, keys.enter);
+    await left.shows(`Left pending: Pay?\nAnswer it later with: aops runs respond ${number}\n`);
+    expect((await left.end).code).toBe(0);
+    const answered = service.terminal('runs', 'respond', String(number));
+    await answered.asks('Pay?');
+    answered.type(keys.down, keys.enter);
+    await answered.shows(`Answered: Pay?\nWatch the run with: aops runs watch ${number}\n`);
+    expect((await answered.end).code).toBe(0);
+  });
+
+  it('checks an answer to the request that is named like any other', async () => {
+    const run = await service.waiting('- ask: { id: a, questions: [{ question: "Which?", options: [{ label: Large }] }] }');
+    const { request } = await service.get(run);
+    const args = [run, '--request', request?.id ?? '', '--answer'];
+    expect((await refusalOf(...args, 'Huge')).code).toBe(2);
+    expect(await refusalOf(...args, 'large')).toMatchObject({ code: 0, stdout: expect.stringContaining('Large') });
+  });
+
   it('can be picked from those that wait', async () => {
     const ended = await service.run('- say: done', 'ended');
     await service.until(ended, 'completed');

@@ -77,6 +77,12 @@ it('questions are answered one after the other, and only the first appears by it
     ['Why?', undefined],
   ]);
   expect(unsolicited).toEqual([true, false, false]);
+  expect(shown[0]?.choices.slice(0, 2)).toEqual([
+    { name: 'A', value: 'A' },
+    { name: 'B', value: 'B', description: 'shared' },
+  ]);
+  // Otherwise Enter alone would be an empty answer.
+  expect(shown[1]).toMatchObject({ required: true });
   expect(written).toEqual([['Why?', 'because']]);
 });
 
