@@ -5,6 +5,7 @@ import { outageNotes } from '../../src/cli/following/outage.ts';
 import type { Context } from '../../src/cli/kit/context.ts';
 import { readBack } from '../../src/cli/kit/secondary-requests.ts';
 import { warnOfConflict } from '../../src/commands/agents/triggers/record.ts';
+import { reminderLine } from '../../src/commands/inbox/heading.ts';
 import { confirmLoss } from '../../src/commands/queues/confirm-loss.ts';
 import { answerRun } from '../../src/commands/runs/board/prompts.ts';
 import { noteGaps } from '../../src/commands/sandbox/repository/show.ts';
@@ -66,4 +67,16 @@ it.each<[string, (context: Context) => unknown]>([
   expect(stderr()).toContain('plain');
   expectHarmless(stderr());
   expectNoFakeHint(stderr());
+});
+
+it('a reminder of a request', () => {
+  const request = {
+    run_id: hostileText,
+    run_number: null,
+    agent_name: hostileText,
+    title: hostileText,
+    created_at: '',
+    profile: hostileText,
+  };
+  expect(reminderLine(request as never, 0)).not.toContain('\n');
 });

@@ -48,9 +48,10 @@ export async function respondToSeveral(
     if (!context.flags.dryRun) await confirm(context, question(answer, pending.length));
   }
   const byRun = new Map(readings.map((reading) => [reading.run, reading]));
+  const readingOf = (run: NamedRun) => byRun.get(run) as Attempt<NamedRun, Pending>;
   const requestOf = (run: NamedRun): HumanRequest | undefined => {
-    const reading = byRun.get(run);
-    return reading && 'result' in reading ? reading.result.request : undefined;
+    const reading = readingOf(run);
+    return 'result' in reading ? reading.result.request : undefined;
   };
   const keysOf = ({ id }: NamedRun, request: HumanRequest) =>
     client.keysFor('respondToHumanRequest', answerInput(id, request.id, answer as Answer));
@@ -62,7 +63,7 @@ export async function respondToSeveral(
     }),
   );
   const attempts = await forEachRun(context, runs, async (run) => {
-    const reading = byRun.get(run) as Attempt<NamedRun, Pending>;
+    const reading = readingOf(run);
     if ('error' in reading) throw reading.error;
     await checkUnchanged(context, client, reading.result);
     return (await sendAnswer(client, run.id, reading.result.request.id, answer as Answer, { keys: keys.get(run) })).human_request;

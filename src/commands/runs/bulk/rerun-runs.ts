@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes } from '../../../base/errors.ts';
+import { omitUndefined } from '../../../base/omit-undefined.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { bulkFolder } from '../../../cli/bulk/data-folder.ts';
 import { readHead } from '../../../cli/bulk/ledger.ts';
@@ -197,7 +198,7 @@ class Rerunning {
 }
 
 function plannedStart(row: number, original: Original, webhookUrl: string | undefined): PlannedStart {
-  const body = { ...original.body, ...(webhookUrl === undefined ? {} : { webhook_url: webhookUrl }) };
+  const body = { ...original.body, ...omitUndefined({ webhook_url: webhookUrl }) };
   if (original.files.length === 0) return { row, body };
   return { row, body, files: original.files.map((file) => file.path), prepare: (context) => copyFiles(context, original) };
 }
