@@ -1,29 +1,6 @@
 /** Limited concurrency. */
 import { sharedSignal } from '../../base/abort.ts';
 
-/** A fixed number of concurrent slots, first come, first served. */
-export class Slots {
-  #freeSlots: number;
-  readonly #waiters: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.#freeSlots = count;
-  }
-
-  /** Runs the work when a slot is free. */
-  async run<Result>(task: () => Promise<Result>): Promise<Result> {
-    if (this.#freeSlots > 0) this.#freeSlots -= 1;
-    else await new Promise<void>((resolve) => this.#waiters.push(resolve));
-    try {
-      return await task();
-    } finally {
-      const wakeNext = this.#waiters.shift();
-      if (wakeNext) wakeNext();
-      else this.#freeSlots += 1;
-    }
-  }
-}
-
 /**
  * Does the work for every item, started in order, at most `limit` at a time. The first failure aborts the others
  * through their signal, and is thrown when all have ended.

@@ -1,12 +1,13 @@
 /** The files of a run's sandbox: listing them, and reading one of any size or kind. */
+
 import { Buffer } from 'node:buffer';
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { Slots } from '../../base/slots.ts';
 import type { SandboxFileContent, SandboxFileEntry } from '../../interface/types.ts';
 import type { Client } from '../client.ts';
 import { type DownloadOptions, download } from './download.ts';
 import { fileChanged } from './download-answer.ts';
 import { tooDeep, tooManyFiles, treeLimits } from './local-names.ts';
-import { Slots } from './parallel.ts';
 
 /** The directory in which sandboxes have their files. */
 export const workspace = '/workspace';

@@ -2,16 +2,17 @@
  * Uploads many small files with one request: as a tar archive, which is an extension of the interface. An archive is small enough to be
  * in memory, so it is a change like any other: each attempt sends the same bytes under the same key.
  */
+
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import type { Slots } from '../../base/slots.ts';
 import { operation } from '../../interface/operations.ts';
 import { checkAnswer } from '../answers.ts';
 import type { Client } from '../client.ts';
 import { toNotOfferedError, UnusableAnswerError } from '../errors.ts';
 import { fillPath } from '../request.ts';
 import { readJson } from '../response.ts';
-import type { Slots } from './parallel.ts';
 import { changedFile, type LocalUpload, type UploadOptions } from './transfer.ts';
 
 /** Maximum size of an archive, in bytes. A larger file has an archive of its own. */

@@ -1,8 +1,10 @@
 /** Uploads many files: small ones together, in archives, if the service offers that; otherwise, and large ones, one by one. */
+
 import path from 'node:path';
+import { Slots } from '../../base/slots.ts';
 import type { Client } from '../client.ts';
 import { NotOfferedError, ServiceAnswerError } from '../errors.ts';
-import { inParallel, Slots } from './parallel.ts';
+import { inParallel } from './parallel.ts';
 import { workspace } from './run-files.ts';
 import { directUploadLimit, type LocalUpload, prepareUpload, type UploadedFile } from './transfer.ts';
 import { archiveGroups, prepareArchive } from './upload-archive.ts';

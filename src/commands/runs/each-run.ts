@@ -1,12 +1,13 @@
 /** Does the same for several runs: a failure concerns one run, the others continue, and the exit code is the worst. */
+
 import { AopsError } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
+import { Slots } from '../../base/slots.ts';
 import { worstExit } from '../../base/worst-exit.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { type RowList, wholeList } from '../../cli/kit/list.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
 import { type NamedRun, runForHere, runTitle } from '../../cli/names/run-names.ts';
-import { Slots } from '../../client/transfers/parallel.ts';
 import { errorFields } from '../../terminal/errors.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 

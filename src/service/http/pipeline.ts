@@ -162,7 +162,7 @@ async function answerTo(
     }
   };
   if (key === undefined) return execute(parts.engine);
-  const keyedRequest = { credentialId: caller.credentialId, key, fingerprint: body.fingerprint(), requestId };
+  const keyedRequest = { credentialId: caller.credentialId, teamId: caller.teamId, key, fingerprint: body.fingerprint(), requestId };
   return answerOnce(parts.keys, keyedRequest, (unit) => execute(inUnit(parts.engine, unit)));
 }
 

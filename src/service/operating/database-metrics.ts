@@ -14,7 +14,7 @@ export function databaseMetrics(connections: DatabaseConnections): string[] {
     metric('aops_database_connections_max', 'Connections that this process may use, including the one for notifications.', 'gauge', [
       [{}, connections.maxCount],
     ]),
-    metric('aops_database_queue', 'Queries that are waiting for a connection.', 'gauge', [[{}, waiting]]),
+    metric('aops_database_queue', 'Queries and transactions that are waiting for a connection.', 'gauge', [[{}, waiting]]),
     metric('aops_database_listening', 'Whether notifications of other nodes are received.', 'gauge', [
       [{}, connections.isListening() ? 1 : 0],
     ]),

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { inParallel, Slots } from '../../../src/client/transfers/parallel.ts';
+import { Slots } from '../../../src/base/slots.ts';
+import { inParallel } from '../../../src/client/transfers/parallel.ts';
 import { failureOf } from '../harness.ts';
 
 const { signal } = new AbortController();

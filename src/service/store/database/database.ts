@@ -18,6 +18,11 @@ export interface UnitOfWork {
 
 /** What happens at the ends of a unit of work. */
 export interface UnitHooks {
+  /**
+   * The team for which the unit is. On a shared database, only some transactions for a team are in progress at a time: those that wait
+   * for the same lock would otherwise use all connections, so that the steps of runs and other teams would have to wait as well.
+   */
+  readonly teamId?: string;
   /** Runs queries at the beginning of the transaction. If it rejects, so do all changes. */
   begin?(queries: Queries): Promise<void>;
   /** Finds out whether a transaction was committed although its commit failed with this error, as when the connection was lost. */

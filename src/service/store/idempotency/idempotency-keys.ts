@@ -11,6 +11,7 @@ import { type IdempotencyBounds, KeyUsage } from './key-usage.ts';
 export const life = 24 * 60 * 60 * 1_000;
 
 export interface KeyedRequest extends KeyId {
+  teamId: string;
   /** What makes it the same request as another. */
   fingerprint: string;
   requestId: string;

@@ -121,7 +121,7 @@ export class SharedIdempotencyKeys implements IdempotencyKeys {
           if (verdict !== 'free') await insertKey(unit.store, rowOf(request, verdict.store, now + life));
           return result;
         },
-        { begin, wasCommitted: (error) => this.#wasCommitted(error, request) },
+        { begin, teamId: request.teamId, wasCommitted: (error) => this.#wasCommitted(error, request) },
       );
       // A request that was refused has changed nothing, whatever its handler made of the refusal.
       return refusal ?? { state: 'executed', result };

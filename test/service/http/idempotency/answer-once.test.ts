@@ -18,7 +18,7 @@ async function sentTwice(answer: (execution: number) => Answer) {
   await insertTeam(store, { id: 't', name: 'T', created_at: '' });
   await insertCredential(store, { id: 'c', team_id: 't', kind: 'api_key', name: 'c', created_at: '', revoked_at: null });
   const keys = new LocalIdempotencyKeys({ store, clock: new ManualClock() });
-  const request = { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' };
+  const request = { credentialId: 'c', teamId: 't', key: 'k', fingerprint: 'f', requestId: 'r' };
   let executions = 0;
   const send = () =>
     answerOnce(keys, request, async (unit) => {
@@ -67,7 +67,7 @@ describe('a credential whose places are all taken by requests in progress', () =
     const store = await openDatabase(await temporaryDirectory());
     afterTest(() => store.destroy());
     const keys = new LocalIdempotencyKeys({ store, clock: new ManualClock(), bounds: { records: 1, bytes: 1e9 } });
-    const request = { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' };
+    const request = { credentialId: 'c', teamId: 't', key: 'k', fingerprint: 'f', requestId: 'r' };
     const gate = new Gate();
     const first = answerOnce(keys, request, async () => {
       await gate.opened;

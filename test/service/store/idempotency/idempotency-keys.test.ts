@@ -18,7 +18,7 @@ import { type Commits, failingCommits } from '../../helpers/disk.ts';
 import { Gate } from '../../helpers/runtime.ts';
 
 const day = 24 * 60 * 60 * 1_000;
-const request: KeyedRequest = { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' };
+const request: KeyedRequest = { credentialId: 'c', teamId: 't', key: 'k', fingerprint: 'f', requestId: 'r' };
 const createdAnswer: StoredAnswer = { status: 201, contentType: 'text/plain', location: null, body: 'created' };
 
 async function openStore(bounds?: { records: number; bytes: number }) {

@@ -14,7 +14,7 @@ import { ManualClock } from '../../helpers/clock.ts';
 import { openNode } from '../../helpers/postgres.ts';
 import { Gate } from '../../helpers/runtime.ts';
 
-const request: KeyedRequest = { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' };
+const request: KeyedRequest = { credentialId: 'c', teamId: 't', key: 'k', fingerprint: 'f', requestId: 'r' };
 const created: StoredAnswer = { status: 201, contentType: 'text/plain', location: null, body: 'created' };
 
 async function openKeys() {

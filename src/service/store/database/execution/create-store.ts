@@ -25,7 +25,7 @@ export function createStore<Open>(parts: StoreParts<Open>): Store {
     {
       changes,
       async atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>, hooks: UnitHooks = {}): Promise<Result> {
-        const transaction = new UnitTransaction(transactions, async (run) => hooks.begin?.(queriesOf(parts, run)));
+        const transaction = new UnitTransaction(transactions, async (run) => hooks.begin?.(queriesOf(parts, run)), hooks.teamId);
         const effects: (() => void)[] = [];
         const undos: (() => Promise<void>)[] = [];
         const effectsOfUnit: Omit<UnitOfWork, 'store'> = {

@@ -8,7 +8,8 @@ import { Lock } from './lock.ts';
 export interface Transactions<Open> {
   /** Runs a query that is not part of a transaction. */
   runSingle(query: CompiledQuery): Promise<QueryResult<never>>;
-  begin(): Promise<Open>;
+  /** @param teamId see `UnitHooks` */
+  begin(teamId?: string): Promise<Open>;
   run(transaction: Open, query: CompiledQuery): QueryResult<never> | Promise<QueryResult<never>>;
   /** Resolves when the transaction, and everything that it has read, is durable; rejects if nothing of it remains. */
   end(transaction: Open): Promise<void>;
@@ -62,6 +63,7 @@ export type QueryRunner = (query: CompiledQuery) => Promise<QueryResult<never>>;
 export class UnitTransaction<Open> {
   readonly #transactions: Transactions<Open>;
   readonly #onBegin: (run: QueryRunner) => Promise<void>;
+  readonly #teamId: string | undefined;
   /** One part or query of this unit at a time. */
   readonly #lock = new Lock();
   #transaction: Open | undefined;
@@ -70,9 +72,10 @@ export class UnitTransaction<Open> {
   #hasEnded = false;
 
   /** @param onBegin runs queries at the beginning of the transaction; if it rejects, so does the first change */
-  constructor(transactions: Transactions<Open>, onBegin: (run: QueryRunner) => Promise<void>) {
+  constructor(transactions: Transactions<Open>, onBegin: (run: QueryRunner) => Promise<void>, teamId?: string) {
     this.#transactions = transactions;
     this.#onBegin = onBegin;
+    this.#teamId = teamId;
   }
 
   access(): Access {
@@ -132,7 +135,7 @@ export class UnitTransaction<Open> {
   async #ensureTransaction(): Promise<Open> {
     if (this.#transaction !== undefined) return this.#transaction;
     if (this.#refusal !== undefined) throw this.#refusal.error;
-    const transaction = await this.#transactions.begin();
+    const transaction = await this.#transactions.begin(this.#teamId);
     try {
       await this.#onBegin(async (query) => this.#transactions.run(transaction, query));
     } catch (error) {

@@ -120,15 +120,15 @@ async function connect(
     migrator,
     connections: {
       ...{ inWords: address.inWords, isReadable, maxCount: maxConnections + 1 },
-      pool: () => poolFigures(pool),
+      pool: () => poolFigures(pool, transactions),
       isListening: () => notifications.isListening(),
       notifications: () => notifications.takeFigures(),
     },
   };
 }
 
-const poolFigures = ({ totalCount, idleCount, waitingCount }: pg.Pool) => ({
+const poolFigures = ({ totalCount, idleCount, waitingCount }: pg.Pool, transactions: PostgresTransactions) => ({
   used: totalCount - idleCount,
   idle: idleCount,
-  waiting: waitingCount,
+  waiting: waitingCount + transactions.waitingCount,
 });

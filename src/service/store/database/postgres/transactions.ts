@@ -5,6 +5,7 @@
  */
 import type { CompiledQuery, QueryResult } from 'kysely';
 import type { Pool, PoolClient, QueryResult as PostgresResult } from 'pg';
+import { KeyedSlots } from '../../../../base/slots.ts';
 import type { ChangeListener } from '../changes.ts';
 import type { Transactions } from '../execution/drivers.ts';
 import { changedTable } from '../execution/kinds.ts';
@@ -17,6 +18,9 @@ import { isReadOnly, noResult, resultOf } from './results.ts';
 
 /** How often a statement is executed that the database ends in favour of a transaction. */
 const maxAttempts = 5;
+
+/** How many of the connections the transactions for one team use at most (`UnitHooks.teamId`). */
+const maxTeamShare = 0.4;
 
 /** A change of a transaction, which counts once it is committed. */
 interface Change {
@@ -42,11 +46,15 @@ export interface OpenTransaction {
   failure: unknown;
   /** Whether there is no connection any more. */
   isLost: boolean;
+  /** Lets the next transaction for the same team begin. */
+  readonly leave: () => void;
 }
 
 export class PostgresTransactions implements Transactions<OpenTransaction> {
   readonly #pool: Pool;
   readonly #onChange: ChangeListener;
+  /** The transactions for each team that are in progress. */
+  readonly #turns: KeyedSlots;
   readonly #names = new Map<string, string>();
   /** Connections of earlier generations have prepared statements for tables as they were before. */
   readonly #generations = new WeakMap<PoolClient, number>();
@@ -55,7 +63,13 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
   /** @param onChange is called for each change after its commit, before the caller learns of it */
   constructor(pool: Pool, onChange: ChangeListener) {
     this.#pool = pool;
+    this.#turns = new KeyedSlots(Math.max(1, Math.floor(pool.options.max * maxTeamShare)));
     this.#onChange = onChange;
+  }
+
+  /** How many transactions wait for others of their team. */
+  get waitingCount(): number {
+    return this.#turns.waitingCount;
   }
 
   async runSingle(query: CompiledQuery): Promise<QueryResult<never>> {
@@ -76,8 +90,12 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
     }
   }
 
-  async begin(): Promise<OpenTransaction> {
-    const client = await this.#connect();
+  async begin(teamId?: string): Promise<OpenTransaction> {
+    const leave = teamId === undefined ? () => undefined : await this.#turns.take(teamId);
+    const client = await this.#connect().catch((error: unknown) => {
+      leave();
+      throw error;
+    });
     const transaction: OpenTransaction = {
       client,
       changes: [],
@@ -87,6 +105,7 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
       opening: undefined,
       failure: undefined,
       isLost: false,
+      leave,
     };
     this.#send(transaction, 'begin');
     return transaction;
@@ -101,6 +120,14 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
 
   /** @throws LostCommitError if the connection ended before the database answered */
   async end(transaction: OpenTransaction): Promise<void> {
+    try {
+      await this.#commit(transaction);
+    } finally {
+      transaction.leave();
+    }
+  }
+
+  async #commit(transaction: OpenTransaction): Promise<void> {
     // Only what was sent before the first answer can be sent again; a commit cannot.
     if (transaction.beginning !== undefined) await this.#answerBeginning(transaction);
     const { client, changes } = transaction;
@@ -119,15 +146,17 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
   }
 
   async rollBack(transaction: OpenTransaction): Promise<void> {
-    const { client, isLost } = transaction;
-    if (isLost) return;
+    const { client, isLost, leave } = transaction;
     try {
+      if (isLost) return;
       await Promise.allSettled(transaction.sent.splice(0));
       await this.#answerOnce(transaction, 'rollback');
       client.release();
     } catch {
       // Without its connection, nothing of the transaction remains.
       client.release(true);
+    } finally {
+      leave();
     }
   }
 

@@ -5,11 +5,17 @@ import type { Queries, Store } from '../../../../../src/service/store/database/d
 import { preparedQuery } from '../../../../../src/service/store/database/prepared.ts';
 import { DatabaseUnavailableError, LostCommitError } from '../../../../../src/service/store/database/unavailable.ts';
 import { DatabaseProxy } from '../../../../support/database-proxy.ts';
+import { eventually } from '../../../../support/eventually.ts';
 import { needsPostgres, newDatabase } from '../../../../support/postgres.ts';
 import { describeNeeding } from '../../../../support/requirements.ts';
 import { openNode, openNodes } from '../../../helpers/postgres.ts';
 import { Gate } from '../../../helpers/runtime.ts';
 
+/** How many statements wait for the row of another transaction, or for their turn to do so. */
+const lockWaits = async (db: Queries): Promise<number> => {
+  const { rows } = await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
+  return rows.length;
+};
 const insert = (db: Queries, name: string) => db.insertInto('settings').values({ name, value: '' }).execute();
 const touch = (db: Queries, name: string) => db.updateTable('settings').set({ value: 'touched' }).where('name', '=', name).execute();
 /** Without the setting that the migrations have written. */
@@ -157,5 +163,35 @@ describeNeeding(needsPostgres, 'a transaction on Postgres', () => {
       await touch(trx, 'row');
     });
     await expect(transaction).rejects.toThrow(DatabaseUnavailableError);
+  });
+
+  it('of a team that waits for a lock leaves connections to others, also after some have failed', async () => {
+    const url = await newDatabase();
+    const [node, other] = [await openNode(url, 'a', 5), await openNode(url, 'b')];
+    for (const name of ['busy', 'free']) await insert(other, name);
+    const isFree = new Gate();
+    const isLocked = new Gate();
+    const holder = other.transaction().execute(async (trx) => {
+      await touch(trx, 'busy');
+      isLocked.open();
+      await isFree.opened;
+    });
+    await isLocked.opened;
+    const touching = (name: string, teamId: string) => node.atomically(async ({ store }) => void (await touch(store, name)), { teamId });
+    // As many as there are connections for a team, and more than there are at all.
+    for (let count = 0; count < 2; count++)
+      await expect(node.atomically(async ({ store }) => void (await insert(store, 'free')), { teamId: 'one' })).rejects.toThrow('unique');
+    const waiting = Array.from({ length: 8 }, () => touching('busy', 'one'));
+    try {
+      await eventually('two wait', async () => (await lockWaits(other)) === 2);
+      expect(await names(node)).toEqual(['busy', 'free']);
+      await touching('free', 'two');
+      await node.transaction().execute((trx) => insert(trx, 'new'));
+      expect(await lockWaits(other)).toBe(2);
+    } finally {
+      isFree.open();
+      await Promise.allSettled([holder, ...waiting]);
+    }
+    await Promise.all([holder, ...waiting]);
   });
 });
