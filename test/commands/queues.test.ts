@@ -68,7 +68,7 @@ describe('queues', () => {
     });
   });
 
-  it('suggest a placeholder for a name that a shell would not take as it is', async () => {
+  it('suggest a placeholder for a name that has to be quoted in a shell', async () => {
     const name = 'two words';
     await queue(name, [{ title: 'a' }]);
     expect((await service.cli(['queues', 'get', name])).stdout).toContain('aops agents triggers create AGENT --queue QUEUE\n');
