@@ -59,10 +59,12 @@ describe('queues', () => {
     expect(await get()).toContain(
       'Cases\t3 cases: 2 pending, 1 failed\nProcessed by\tcounter (off)\nNext\taops cases list counted --status failed\n',
     );
+    await service.cli(['cases', 'delete', id, '--yes']);
+    expect(await get()).not.toContain('Next');
     const json = (await service.cli(['queues', 'get', 'counted', '--json'])).json();
     expect(json).toMatchObject({
       name: 'counted',
-      case_counts: { pending: 2, in_progress: 0, needs_input: 0, postponed: 0, completed: 0, failed: 1 },
+      case_counts: { pending: 2, in_progress: 0, needs_input: 0, postponed: 0, completed: 0, failed: 0 },
       consumers: [{ agent_name: 'counter', case_trigger_enabled: false }],
       producers: [],
     });

@@ -3,6 +3,7 @@ import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/watch/events.ts';
+import { openFilesIn } from '../support/open-files.ts';
 import type { CliResult } from '../support/run-cli.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -177,10 +178,13 @@ describe.concurrent('--resume @FILE', () => {
   });
 
   it('rejects a file with other content', async () => {
-    const file = await service.file('notes.txt', 'not an event\n');
-    const result = await watch(finishedRun, '--resume', `@${file}`);
-    expect(result).toMatchObject({ code: 2, stdout: '' });
-    expect(problem(result)).toMatchObject({ code: 'resume_token_invalid' });
+    for (const line of ['not an event', '"r1"', '{"type":"run.status"}', '{"resume":1}']) {
+      const file = await service.file('notes.txt', `${line}\n`);
+      const result = await watch(finishedRun, '--resume', `@${file}`);
+      expect(result, line).toMatchObject({ code: 2, stdout: '' });
+      expect(problem(result)).toMatchObject({ code: 'resume_token_invalid' });
+    }
+    expect(await openFilesIn(service.folder)).not.toContainEqual(expect.stringContaining('notes.txt'));
   });
 });
 

@@ -62,7 +62,6 @@ async function lastLine(file: string): Promise<{ line: string | undefined; endsI
     const handle = await open(file);
     try {
       const { size } = await handle.stat();
-      if (size === 0) return { line: undefined, endsInsideLine: undefined };
       for (let length = Math.min(firstPieceBytes, size); ; length = Math.min(length * 4, size)) {
         const piece = Buffer.alloc(length);
         await handle.read(piece, 0, length, size - length);

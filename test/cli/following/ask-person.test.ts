@@ -86,6 +86,11 @@ it('questions are answered one after the other, and only the first appears by it
   expect(written).toEqual([['Why?', 'because']]);
 });
 
+it('a question without options is answered with a text, also if it accepts several answers', async () => {
+  const { answer } = await answerOf(request({ type: 'question', questions: [{ question: 'Which?', multi_select: true }] }), 'x, y');
+  expect(answer).toEqual({ answers: { 'Which?': 'x, y' } });
+});
+
 it('a title that is the question is not shown twice', async () => {
   const { shown } = await answerOf(request({ type: 'question', title: 'Why?', questions: [{ question: 'Why?' }] }), 'because');
   expect(shown[0]?.above).toBeUndefined();

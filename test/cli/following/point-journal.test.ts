@@ -58,6 +58,25 @@ describe('the tokens of a stream with many parts', () => {
     chmodSync(context.paths.data, 0o700);
   });
 
+  it('stay right if the position has few parts for a while', async () => {
+    const context = await newContext();
+    const tokens = new StreamTokens(context);
+    const runs = new Map(Array.from({ length: 51 }, (_, index) => [`run ${index}`, at(0)]));
+    // The one after the first is short, because not even a second has passed.
+    for (const [seq, parts] of [51, 50, 50, 51].entries()) {
+      runs.set('run 0', at(seq));
+      const point = runPoint(seq, new Map([...runs].slice(0, parts)));
+      const token = tokens.after(
+        parts,
+        () => point,
+        () => runPoint(seq, new Map([['run 0', at(seq)]])),
+      );
+      expect((decodeToken(wholeToken(context, token)) as RunsPoint).runs.get('run 0')).toEqual(at(seq));
+      expect(token.length < 60, String(seq)).toBe(seq > 0);
+    }
+    tokens.close();
+  });
+
   it('refer to requests that are no longer pending, too', async () => {
     const context = await newContext();
     const journal = new PointJournal(context);
@@ -125,6 +144,18 @@ describe('a journal', () => {
     const folder = path.join(context.paths.data, 'positions');
     for (const file of readdirSync(folder)) truncateSync(path.join(folder, file));
     expect(() => wholeToken(context, token)).toThrow(expired);
+  });
+
+  it('that cannot be read is an error, which names the file', async () => {
+    const context = await newContext();
+    const journal = new PointJournal(context);
+    const token = add(journal, 1);
+    journal.close();
+    const folder = path.join(context.paths.data, 'positions');
+    const [file = ''] = readdirSync(folder);
+    chmodSync(path.join(folder, file), 0o000);
+    const read = async () => wholeToken(context, token);
+    await expect(asOrdinaryUser(context.paths.data, read)).rejects.toMatchObject({ message: expect.stringContaining(file) });
   });
 
   it('contains the positions of one stream', () => {
