@@ -54,7 +54,7 @@ export async function startCluster(folder, { databaseUrl, nodes: count = 1, flag
 }
 
 /** Opens connections to all nodes, as a load balancer would distribute them. */
-async function openAll(nodes, count) {
+export async function openAll(nodes, count) {
   const opened = await Promise.all(nodes.map(({ url }) => LoadConnections.open(url, Math.max(1, Math.round(count / nodes.length)))));
   return {
     async run(make, options) {

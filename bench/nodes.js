@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
  * Runs of 1 and 5 steps on 1, 2, and 3 nodes with Postgres, and on one service with SQLite, next to workflows of DBOS with as many
- * steps on the same Postgres, in turns. Also measured: changes with an idempotency key, and the time from `kill -9` of a node until its
- * runs continue elsewhere. Postgres has its default durability. The load comes from this process, on the same machine.
+ * steps on the same Postgres, in turns. Also measured: changes with an idempotency key, how long a read takes while others start runs,
+ * and the time from `kill -9` of a node until its runs continue elsewhere. Postgres has its default durability. The load comes from this process, on the same machine.
  *
  *   node bench/nodes.js [--rounds N] [--milliseconds N] [--takeover N] [--json]   (npm run bench builds first)
  *
@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { readsOfBusyTeam } from './busy-team.js';
 import { keyedWrites, nodesCpu, runsOf, startCluster } from './cluster.js';
 import { startPostgres } from './postgres-server.js';
 import { printResult } from './reports.js';
@@ -33,11 +34,13 @@ const dbosMissing = existsSync(path.join(peers, 'node_modules', '@dbos-inc', 'db
 const databaseConnections = 10;
 /** How many runs a node executes, and workflows a process of DBOS, at a time; and connections of clients. Each was the fastest of some. */
 const concurrency = { runs: 16, workflows: 32, clients: 16 };
+/** How many clients start runs while a run is read. */
+const busyClients = 64;
 const stepCounts = [1, 5];
 /** How many runs are executed before the first round, which also show how many fit into the time of a measurement. */
 const trialRuns = { first: 30, second: 100 };
-/** Of the rate in relation to DBOS; and of two nodes in relation to one. */
-const goals = { postgres: { 5: 2 }, sqlite: { 1: 1.5, 5: 2 }, twoNodes: 1.6 };
+/** Of the rate in relation to DBOS; of two nodes in relation to one; and of a read while others start runs in relation to a quiet service. */
+const goals = { postgres: { 5: 2 }, sqlite: { 1: 1.5, 5: 2 }, twoNodes: 1.6, busy: 5 };
 
 /** Something that executes runs: `work(steps)` returns a function of a number of runs; `cpu()` is that of its processes. */
 async function startAops(folder, name, options) {
@@ -119,6 +122,23 @@ async function measureKeyed(targets, { rounds, milliseconds }) {
   return targets.map(({ name }) => ({ name, per_second: median(rates.get(name)) }));
 }
 
+async function measureReads(targets, { rounds, milliseconds }) {
+  const times = new Map(targets.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round += 1)
+    for (const { name, cluster } of targets) times.get(name).push(await readsOfBusyTeam(cluster, milliseconds, busyClients));
+  return targets.map(({ name }) => {
+    const [idle_ms, busy_ms] = ['idle_ms', 'busy_ms'].map((key) => median(times.get(name).map((time) => time[key])));
+    return {
+      name,
+      clients: busyClients,
+      idle_ms,
+      busy_ms,
+      ratio: busy_ms / idle_ms,
+      ...(name === names.sqlite ? {} : { goal: goals.busy }),
+    };
+  });
+}
+
 /** Relates the rates to those of DBOS, or without it returns them unchanged. */
 function withRatios(results) {
   const rateOf = (name, steps) => results.find((result) => result.name === name && result.steps === steps)?.per_second;
@@ -157,8 +177,9 @@ async function measure(folder, options) {
         targets.push(await startDbos(folder, name, await postgres.create(`dbos_${count}`), count));
     const runs = withRatios(await measureRuns(targets, postgres, options));
     const keyed = await measureKeyed(clusters, options);
+    const reads = await measureReads(clusters, options);
     const takeover = options.takeover === 0 ? [] : await takeovers(clusters.slice(0, 3), options.takeover);
-    return { database: postgres.version, ...(dbosMissing === undefined ? {} : { missing: dbosMissing }), runs, keyed, takeover };
+    return { database: postgres.version, ...(dbosMissing === undefined ? {} : { missing: dbosMissing }), runs, keyed, reads, takeover };
   } finally {
     for (const target of targets) await target.stop();
     await postgres.stop();

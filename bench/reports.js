@@ -109,7 +109,7 @@ function waitingReport({ waiting }) {
 const rateCells = (ratio, goal) =>
   ratio === undefined ? ['', ''] : [`${ratio.toFixed(2)}x`, goal === undefined ? '' : `${goal}x ${ratio >= goal ? 'met' : 'MISSED'}`];
 
-function nodesReport({ database, missing, runs, keyed, takeover }) {
+function nodesReport({ database, missing, runs, keyed, reads, takeover }) {
   const head = ['complete', 'steps', 'a second', 'lowest to highest', 'CPU of each', 'of Postgres', 'relative to', 'ratio', 'goal'];
   const rows = runs.map(({ name, steps, per_second, lowest, highest, cpu_ms, database_cpu_ms, peer = '', ratio, goal }) => [
     name,
@@ -124,6 +124,17 @@ function nodesReport({ database, missing, runs, keyed, takeover }) {
   const parts = [table([head, ...rows])];
   if (missing !== undefined) parts.push(`${missing}. Nothing was compared with it.`);
   parts.push(table([['changes with a key', 'a second'], ...keyed.map(({ name, per_second }) => [name, per_second.toFixed(0)])]));
+  const [{ clients }] = reads;
+  parts.push(
+    table([
+      ['a run is read', 'quiet', `while ${clients} clients start runs`, 'ratio', 'goal'],
+      ...reads.map(({ name, idle_ms, busy_ms, ratio, goal }) => [
+        name,
+        ...[idle_ms, busy_ms].map((milliseconds) => `${milliseconds.toFixed(1)} ms`),
+        ...ratioCells(ratio, goal),
+      ]),
+    ]),
+  );
   if (takeover.length > 0) {
     const seconds = (milliseconds) => `${(milliseconds / 1_000).toFixed(1)} s`;
     const times = takeover.map(({ name, runs: count, median_ms, maximum_ms }) => [
