@@ -11,6 +11,7 @@ export class DatabaseProxy {
   #isCut = false;
   #isStalled = false;
   #lostStatement: string | undefined;
+  #lossCount = 0;
   #passesNotifications = true;
   readonly #servers = new Set<Socket>();
   #received = '';
@@ -68,9 +69,10 @@ export class DatabaseProxy {
     this.#passesNotifications = false;
   }
 
-  /** Breaks the connection that next sends a statement, after the database has executed it and before its answer arrives. */
-  loseAnswerTo(statement: string): void {
+  /** Breaks the connections that next send a statement, after the database has executed it and before its answer arrives. */
+  loseAnswerTo(statement: string, times = 1): void {
     this.#lostStatement = statement;
+    this.#lossCount = times;
   }
 
   /** From now on, answers of the database do not arrive until `passAnswers` is called. */
@@ -111,9 +113,9 @@ export class DatabaseProxy {
     server.on('close', () => this.#servers.delete(server));
     client.on('data', (bytes) => {
       this.#received += bytes.toString('latin1');
-      if (this.#lostStatement !== undefined && bytes.includes(this.#lostStatement)) {
+      if (this.#lossCount > 0 && bytes.includes(this.#lostStatement as string)) {
         isLost = true;
-        this.#lostStatement = undefined;
+        this.#lossCount -= 1;
       }
       server.write(bytes);
     });

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Queries, Store } from '../../../../../src/service/store/database/database.ts';
 import { preparedQuery } from '../../../../../src/service/store/database/prepared.ts';
+import { LostCommitError } from '../../../../../src/service/store/database/unavailable.ts';
 import { DatabaseProxy } from '../../../../support/database-proxy.ts';
 import { eventually } from '../../../../support/eventually.ts';
 import { needsPostgres, newDatabase } from '../../../../support/postgres.ts';
@@ -18,6 +19,7 @@ const append = preparedQuery((db, { name, value }: Setting) =>
     .set({ value: sql<string>`settings.value || ${value}` })
     .where('name', '=', name),
 );
+const divide = preparedQuery((db, _: object) => db.updateTable('settings').set({ value: sql<string>`(1 / 0)::text` }));
 const settingOf = async (db: Queries, name: string): Promise<string | undefined> =>
   (await db.selectFrom('settings').select('value').where('name', '=', name).executeTakeFirst())?.value;
 
@@ -113,6 +115,35 @@ describeNeeding(needsPostgres, 'statements that nobody waits for', () => {
       await append.send(unit, { name: 'x', value: ' after' });
     });
     expect(await settingOf(store, 'x')).toBe('before after');
+  });
+
+  it('that fail together with the commit are no lost commit', async () => {
+    const [store] = (await openNodes('a')) as [Store];
+    await insert.change(store, { name: 'x', value: '' });
+    const transaction = store.transaction().execute(async (trx) => {
+      await settingOf(trx, 'x');
+      await insert.send(trx, { name: 'x', value: 'again' });
+    });
+    const error = await transaction.catch((failure: unknown) => failure);
+    expect(error).not.toBeInstanceOf(LostCommitError);
+    expect(error).toMatchObject({ message: expect.stringContaining('duplicate key') });
+  });
+
+  it('fail the part that follows with their own error, also if an earlier part has failed', async () => {
+    const [store] = (await openNodes('a')) as [Store];
+    await insert.change(store, { name: 'x', value: '' });
+    const failing = (prepare: (unit: Store) => Promise<unknown>) =>
+      store.atomically(async ({ store: unit }) => {
+        await prepare(unit);
+        await divide.send(unit, {});
+        await unit.transaction().execute((trx) => settingOf(trx, 'x'));
+      });
+    await expect(failing(async () => undefined)).rejects.toThrow('division by zero');
+    const earlier = async (unit: Store): Promise<void> => {
+      const part = unit.transaction().execute((trx) => insert.send(trx, { name: 'x', value: 'again' }));
+      await expect(part).rejects.toThrow('duplicate key');
+    };
+    await expect(failing(earlier)).rejects.toThrow('division by zero');
   });
 
   it('are sent again if the connection had ended before the transaction', async () => {

@@ -19,7 +19,7 @@ const lockWaits = async (db: Queries): Promise<number> => {
 const insert = (db: Queries, name: string) => db.insertInto('settings').values({ name, value: '' }).execute();
 const touch = (db: Queries, name: string) => db.updateTable('settings').set({ value: 'touched' }).where('name', '=', name).execute();
 /** Without the setting that the migrations have written. */
-const names = async (store: Store) => {
+const names = async (store: Queries) => {
   const rows = await store.selectFrom('settings').select('name').where('name', '!=', 'schema_min').orderBy('name').execute();
   return rows.map(({ name }) => name);
 };
@@ -101,6 +101,19 @@ describeNeeding(needsPostgres, 'a transaction on Postgres', () => {
       await expect(part).rejects.toThrow('taken back');
     });
     expect(version()).toBe(before + 1);
+    await store.atomically(async ({ store: unit }) => {
+      await insert(unit, 'c');
+      await unit.transaction().execute((trx) => insert(trx, 'd'));
+      const part = unit.transaction().execute(async (trx) => {
+        await insert(trx, 'e');
+        throw new Error('taken back');
+      });
+      await expect(part).rejects.toThrow('taken back');
+      await insert(unit, 'f');
+    });
+    expect(version()).toBe(before + 4);
+    await store.transaction().execute(names);
+    expect(version()).toBe(before + 4);
   });
 
   it('fails with the name of the problem while the database is away, and later ones succeed', async () => {
@@ -163,6 +176,50 @@ describeNeeding(needsPostgres, 'a transaction on Postgres', () => {
       await touch(trx, 'row');
     });
     await expect(transaction).rejects.toThrow(DatabaseUnavailableError);
+  });
+
+  it('begins on another connection if its own had ended, and fails if there is none', async () => {
+    const proxy = await DatabaseProxy.to(await newDatabase());
+    const store = await openNode(proxy.url, 'node', 1);
+    await insert(store, 'before');
+    // The process learns of the end after it has begun to send.
+    proxy.cut();
+    await expect(store.transaction().execute(names)).rejects.toThrow(DatabaseUnavailableError);
+    proxy.restore();
+    expect(await store.transaction().execute(names)).toEqual(['before']);
+    proxy.cut();
+    proxy.restore();
+    expect(await store.transaction().execute(names)).toEqual(['before']);
+  });
+
+  it('without a team can use every connection', async () => {
+    const store = await openNode(await newDatabase(), 'node', 5);
+    const all = new Gate();
+    let begun = 0;
+    const one = (name: string, teamId?: string) =>
+      store.atomically(
+        async ({ store: unit }) => {
+          await insert(unit, name);
+          begun += 1;
+          if (begun === 5) all.open();
+          await all.opened;
+        },
+        teamId === undefined ? {} : { teamId },
+      );
+    await Promise.all([one('a', 'team'), one('b'), one('c', 'team'), one('d'), one('e')]);
+    expect(await names(store)).toHaveLength(5);
+  });
+
+  it('for a team that gets no connection does not count any more', async () => {
+    const proxy = await DatabaseProxy.to(await newDatabase());
+    const store = await openNode(proxy.url, 'node', 5);
+    proxy.cut();
+    const inserting = (name: string) => store.atomically(async ({ store: unit }) => void (await insert(unit, name)), { teamId: 'one' });
+    // More than there may be at a time.
+    for (let count = 0; count < 4; count++) await expect(inserting('lost')).rejects.toThrow(DatabaseUnavailableError);
+    proxy.restore();
+    await inserting('first');
+    expect(await names(store)).toEqual(['first']);
   });
 
   it('of a team that waits for a lock leaves connections to others, also after some have failed', async () => {
