@@ -14,7 +14,7 @@ export interface Transactions<Open> {
   /** Resolves when the transaction, and everything that it has read, is durable; rejects if nothing of it remains. */
   end(transaction: Open): Promise<void>;
   rollBack(transaction: Open): Promise<void>;
-  /** Begins a part that can be taken back alone. Parts end in the reverse order. */
+  /** Begins a part that can be taken back alone. It ends before the next one begins. */
   beginPart(transaction: Open): void | Promise<void>;
   endPart(transaction: Open): void | Promise<void>;
   rollBackPart(transaction: Open): void | Promise<void>;

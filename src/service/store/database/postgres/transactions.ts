@@ -34,8 +34,8 @@ type Statement = HintedQuery | string;
 export interface OpenTransaction {
   client: PoolClient;
   readonly changes: Change[];
-  /** The length of `changes` at the beginning of each part in progress. */
-  readonly parts: number[];
+  /** The length of `changes` at the beginning of the latest part. A part ends before the next one begins. */
+  partStart: number;
   /** The answers to statements that nobody has waited for yet, in the order in which they were sent. */
   sent: Promise<unknown>[];
   /** What was sent before the first answer: if the connection turns out to have ended, it is sent on another one. */
@@ -99,7 +99,7 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
     const transaction: OpenTransaction = {
       client,
       changes: [],
-      parts: [],
+      partStart: 0,
       sent: [],
       beginning: [],
       opening: undefined,
@@ -162,14 +162,13 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
 
   beginPart(transaction: OpenTransaction): void {
     this.#send(transaction, 'savepoint part');
-    transaction.parts.push(transaction.changes.length);
+    transaction.partStart = transaction.changes.length;
   }
 
   async endPart(transaction: OpenTransaction): Promise<void> {
     // An error is that of the part, which can be repeated alone.
     if (transaction.sent.length > 0) await this.#endWithAnswer(transaction);
     else this.#send(transaction, 'release savepoint part');
-    transaction.parts.pop();
   }
 
   /** If a statement of the part has failed, nothing of the part remains. */
@@ -183,7 +182,7 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
   }
 
   async rollBackPart(transaction: OpenTransaction): Promise<void> {
-    transaction.changes.length = transaction.parts.pop() ?? 0;
+    transaction.changes.length = transaction.partStart;
     await Promise.allSettled(transaction.sent.splice(0));
     try {
       await this.#answerOnce(transaction, 'rollback to savepoint part; release savepoint part');
