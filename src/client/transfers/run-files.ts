@@ -1,5 +1,4 @@
 /** The files of a run's sandbox: listing them, and reading one of any size or kind. */
-
 import { Buffer } from 'node:buffer';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { Slots } from '../../base/slots.ts';

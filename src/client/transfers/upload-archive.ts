@@ -2,7 +2,6 @@
  * Uploads many small files with one request: as a tar archive, which is an extension of the interface. An archive is small enough to be
  * in memory, so it is a change like any other: each attempt sends the same bytes under the same key.
  */
-
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';

@@ -1,5 +1,4 @@
 /** Uploads many files: small ones together, in archives, if the service offers that; otherwise, and large ones, one by one. */
-
 import path from 'node:path';
 import { Slots } from '../../base/slots.ts';
 import type { Client } from '../client.ts';

@@ -1,5 +1,4 @@
 /** Does the same for several runs: a failure concerns one run, the others continue, and the exit code is the worst. */
-
 import { AopsError } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { Slots } from '../../base/slots.ts';
