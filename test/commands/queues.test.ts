@@ -70,10 +70,11 @@ describe('queues', () => {
     });
   });
 
-  it('suggest a placeholder for a name that has to be quoted in a shell', async () => {
-    const name = 'two words';
-    await queue(name, [{ title: 'a' }]);
-    expect((await service.cli(['queues', 'get', name])).stdout).toContain('aops agents triggers create AGENT --queue QUEUE\n');
+  it('are suggested by their ID if a shell or a command would not take their name unchanged', async () => {
+    for (const name of ['two words', '-x']) {
+      const id = await queue(name, [{ title: 'a' }]);
+      expect((await service.cli(['queues', 'get', id])).stdout).toContain(`aops agents triggers create AGENT --queue ${id}\n`);
+    }
   });
 
   it('report errors with suggestions', async () => {

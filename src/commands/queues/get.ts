@@ -1,3 +1,4 @@
+import { shellWord } from '../../base/shell.ts';
 import { openTeamPage, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { nextStep, recordOutput } from '../../cli/kit/output.ts';
@@ -39,7 +40,7 @@ export default defineCommand({
     Cases: describeCounts(fromDisplayCounts(counts)),
     'Processed by': consumers && workers(consumers),
     'Filled by': producers?.map(({ agent_name }) => agent_name).join(', ') || undefined,
-    Next: nextStep(nextCommand(queue.name, counts, consumers), view),
+    Next: nextStep(nextCommand(queue, counts, consumers), view),
   })),
   async run(context, input): Promise<QueueDetails | undefined> {
     const client = await context.client();
@@ -63,8 +64,13 @@ const workers = (consumers: Agents['consumers']): string =>
     .join(', ') || 'no agent';
 
 /** The command for the most urgent next step. */
-function nextCommand(name: string, counts: DisplayCounts, consumers: Agents['consumers'] | undefined): string | undefined {
-  const queue = /^[\w.-]+$/.test(name) ? name : 'QUEUE';
+function nextCommand(
+  { id, name }: Pick<Queue, 'id' | 'name'>,
+  counts: DisplayCounts,
+  consumers: Agents['consumers'] | undefined,
+): string | undefined {
+  // The ID of a queue can be pasted, whatever its name is.
+  const queue = /^\w[\w.-]*$/.test(name) ? name : shellWord(id);
   if (counts.needs_input > 0) return 'aops inbox';
   if (counts.failed > 0) return `aops cases list ${queue} --status failed`;
   if (counts.pending > 0 && consumers?.length === 0) return `aops agents triggers create AGENT --queue ${queue}`;

@@ -99,6 +99,16 @@ describe('a journal', () => {
   const add = (journal: PointJournal, seq: number): string =>
     journal.add(runPoint(seq, new Map([['a', at(seq)]])), () => runPoint(seq, new Map([['a', at(seq)]])));
 
+  /** A token of a journal that is closed, and the file of the journal. */
+  const stored = async () => {
+    const context = await newContext();
+    const journal = new PointJournal(context);
+    const token = add(journal, 1);
+    journal.close();
+    const folder = path.join(context.paths.data, 'positions');
+    return { context, token, file: path.join(folder, readdirSync(folder)[0] ?? '') };
+  };
+
   it('begins another file when it has become large, and keeps the one before', async () => {
     const context = await newContext();
     const journal = new PointJournal(context, 500);
@@ -137,23 +147,14 @@ describe('a journal', () => {
   });
 
   it('that is empty has no positions', async () => {
-    const context = await newContext();
-    const journal = new PointJournal(context);
-    const token = add(journal, 1);
-    journal.close();
-    const folder = path.join(context.paths.data, 'positions');
-    for (const file of readdirSync(folder)) truncateSync(path.join(folder, file));
+    const { context, token, file } = await stored();
+    truncateSync(file);
     expect(() => wholeToken(context, token)).toThrow(expired);
   });
 
   it('that cannot be read is an error, which names the file', async () => {
-    const context = await newContext();
-    const journal = new PointJournal(context);
-    const token = add(journal, 1);
-    journal.close();
-    const folder = path.join(context.paths.data, 'positions');
-    const [file = ''] = readdirSync(folder);
-    chmodSync(path.join(folder, file), 0o000);
+    const { context, token, file } = await stored();
+    chmodSync(file, 0o000);
     const read = async () => wholeToken(context, token);
     await expect(asOrdinaryUser(context.paths.data, read)).rejects.toMatchObject({ message: expect.stringContaining(file) });
   });
