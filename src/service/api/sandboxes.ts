@@ -68,16 +68,11 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
 };
 
 /** The sandbox. Throws 404 `sandbox_not_found`. */
-async function requireSandbox(context: RequestContext, id: string): Promise<SandboxFiles> {
-  const sandbox = await openSandbox(context, id);
+async function requireSandbox({ engine, teamId }: RequestContext, id: string): Promise<SandboxFiles> {
+  const row = await findSandbox(engine.store, teamId, id);
+  const sandbox = row === undefined ? undefined : await engine.workspaces.files(id);
   if (sandbox === undefined) throw notFound('sandbox', id);
   return sandbox;
-}
-
-async function openSandbox({ engine, teamId }: RequestContext, id: string): Promise<SandboxFiles | undefined> {
-  const row = await findSandbox(engine.store, teamId, id);
-  // The directory of a run's own sandbox is created when it is first needed, by the run or here.
-  return row === undefined ? undefined : engine.workspaces.files(id, { create: true });
 }
 
 /** A path in the form that the sandbox uses. Throws unless a file can be written there. */

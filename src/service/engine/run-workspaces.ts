@@ -46,12 +46,12 @@ export interface Workspaces {
    * @param use how the sandbox is used, if the transaction has read that with the job
    */
   claim(trx: Queries, sandboxId: string, jobId: string, use?: WorkspaceUse): Promise<ClaimedWorkspace | undefined>;
-  /** Creates a sandbox of a claimed run within its transaction, if it has no files yet and nothing is in the way. */
-  createNow(sandboxId: string, claimed: ClaimedWorkspace): Sandbox | undefined;
-  /** The sandbox of a claimed run, with all files that were recorded. @param created the result of `createNow` */
+  /** The sandbox of a claimed run, if it has no files yet and nothing is in the way. Its folders are created when something needs them. */
+  newSandbox(sandboxId: string, claimed: ClaimedWorkspace): Sandbox | undefined;
+  /** The sandbox of a claimed run, with all files that were recorded. @param created the result of `newSandbox` */
   open(sandboxId: string, claimed: ClaimedWorkspace, options: { created: Sandbox | undefined; signal: AbortSignal }): Promise<RunWorkspace>;
-  /** The files of a sandbox for reading. Undefined if its folder does not exist. @param create whether to create it then */
-  files(sandboxId: string, options?: { create?: boolean }): Promise<SandboxFiles | undefined>;
+  /** The files of a sandbox for reading. Undefined if it was removed, or is damaged. */
+  files(sandboxId: string): Promise<SandboxFiles | undefined>;
   /** Whether anything exists for a sandbox, even if it is not usable. */
   exists(sandboxId: string): Promise<boolean>;
   /** The sandbox on this machine, with the files that were recorded, for a program of the service that does not change them. */

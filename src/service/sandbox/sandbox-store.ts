@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, realpathSync } from 'node:fs';
+import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { removeTree } from '../../base/remove-tree.ts';
@@ -51,7 +51,6 @@ export class SandboxStore {
     if (home === undefined) throw new ServiceError(400, 'invalid_sandbox_id', 'A sandbox ID can contain letters, digits, -, and _.');
     for (let attempt = 1; ; attempt++) {
       try {
-        // The rest is created on demand: every run has a sandbox, and many never write to it.
         await mkdir(path.join(home, 'workspace'), { recursive: true, mode: 0o700 });
         return this.#sandbox(id, await realpath(home));
       } catch (error) {
@@ -62,28 +61,25 @@ export class SandboxStore {
   }
 
   /**
-   * Creates a sandbox within a transaction that must not wait, if it does not exist yet and nothing is in the way. Otherwise returns
-   * undefined, and `create` does it or says why not.
+   * A sandbox whose folders do not exist yet, and are created when something needs them: every run has a sandbox, and many never write
+   * to it. Undefined if something exists in its place, or it could not be created; `create` opens it then, or says why not.
    */
-  createNow(id: string): Sandbox | undefined {
-    const home = this.#home(id);
-    if (home === undefined) return undefined;
+  newSandbox(id: string): Sandbox | undefined {
+    if (!idPattern.test(id)) return undefined;
     try {
-      this.#createHome(home);
-      mkdirSync(path.join(home, 'workspace'), { mode: 0o700 });
-      return this.#sandbox(id, realpathSync.native(home));
+      const home = path.join(this.#realRoot(), id);
+      return lstatSync(home, { throwIfNoEntry: false }) === undefined ? this.#sandbox(id, home, { isNew: true }) : undefined;
     } catch {
       return undefined;
     }
   }
 
-  /** Fails if it exists, even as a link. */
-  #createHome(home: string): void {
+  #realRoot(): string {
     try {
-      mkdirSync(home, { mode: 0o700 });
+      return realpathSync.native(this.#root);
     } catch {
       mkdirSync(this.#root, { recursive: true, mode: 0o700 });
-      mkdirSync(home, { mode: 0o700 });
+      return realpathSync.native(this.#root);
     }
   }
 
@@ -123,7 +119,13 @@ export class SandboxStore {
   /** Whether anything exists under this ID, even if it is not usable. */
   async exists(id: string): Promise<boolean> {
     const home = this.#home(id);
-    return home !== undefined && (await lstat(home).catch(() => undefined)) !== undefined;
+    return home !== undefined && (await exists(home));
+  }
+
+  /** Whether anything exists in place of its workspace, which is created after the rest. */
+  async hasWorkspace(id: string): Promise<boolean> {
+    const home = this.#home(id);
+    return home !== undefined && (await exists(path.join(home, 'workspace')));
   }
 
   /**
@@ -190,11 +192,17 @@ export class SandboxStore {
     return removeTree(place).catch((error: unknown) => this.#onTrouble(error));
   }
 
-  #sandbox(id: string, home: string): Sandbox {
-    return new Sandbox(id, home, { searchPath: this.#searchPath, process: this.#process });
+  #sandbox(id: string, home: string, { isNew = false } = {}): Sandbox {
+    return new Sandbox(id, home, { searchPath: this.#searchPath, process: this.#process, isNew });
   }
 
   #home(id: string): string | undefined {
     return idPattern.test(id) ? path.join(this.#root, id) : undefined;
   }
 }
+
+const exists = (place: string): Promise<boolean> =>
+  lstat(place).then(
+    () => true,
+    () => false,
+  );

@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -25,27 +26,44 @@ import { type NewFile, writeFiles } from './write-files.ts';
 /** The number of files that a listing reads at the same time. */
 const listingBatch = 16;
 
+interface SandboxOptions {
+  /** PATH of commands. */
+  searchPath: string;
+  /** The prefix of the names of this process in the folder for uploads. */
+  process: string;
+  /** Whether its folders have to be created before they are used. */
+  isNew: boolean;
+}
+
 /** One sandbox on this machine. All file functions throw the ServiceErrors of SandboxFiles. */
 export class Sandbox implements SandboxFiles {
   readonly id: string;
-  readonly #directory: string;
   readonly #home: string;
-  readonly #searchPath: string;
-  readonly #process: string;
+  readonly #options: SandboxOptions;
+  #isNew: boolean;
   #changeCount = 0;
 
   /** `home` is the sandbox's directory as a real path; use SandboxStore. */
-  constructor(id: string, home: string, { searchPath, process }: { searchPath: string; process: string }) {
+  constructor(id: string, home: string, options: SandboxOptions) {
     this.id = id;
-    this.#searchPath = searchPath;
-    this.#process = process;
     this.#home = home;
-    this.#directory = path.join(home, 'workspace');
+    this.#options = options;
+    this.#isNew = options.isNew;
   }
 
   /** Another object for the same folders, which counts its own changes. */
   sameFolders(): Sandbox {
-    return new Sandbox(this.id, this.#home, { searchPath: this.#searchPath, process: this.#process });
+    return new Sandbox(this.id, this.#home, this.#options);
+  }
+
+  /** The workspace on disk, which is created if it does not exist yet. */
+  get #directory(): string {
+    const directory = path.join(this.#home, 'workspace');
+    if (this.#isNew) {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      this.#isNew = false;
+    }
+    return directory;
   }
 
   /** The workspace on disk, for programs that work in it. */
@@ -140,8 +158,8 @@ export class Sandbox implements SandboxFiles {
 
   /** A folder next to the workspace that callers do not see; created if missing. `name` is a plain word. */
   async privateFolder(name: string): Promise<string> {
-    this.#changeCount = Number.POSITIVE_INFINITY;
-    const folder = path.join(this.#home, name);
+    // Without a workspace, the sandbox would count as damaged.
+    const folder = path.join(this.directory, '..', name);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return folder;
   }
@@ -168,20 +186,21 @@ export class Sandbox implements SandboxFiles {
    * @throws StoredFileMissingError if a stored file no longer exists, because the record has changed
    */
   async restore(record: readonly RecordedEntry[], parts: Omit<RestoreParts, 'staging'>): Promise<Map<string, KnownEntry>> {
-    const staging = path.join(this.#home, 'staging', `${this.#process}-${randomUUID()}`);
+    const staging = path.join(this.#home, 'staging', `${this.#options.process}-${randomUUID()}`);
     return await restoreSandbox(this.#home, record, { ...parts, staging });
   }
 
   /** Runs a command with /bin/sh in the workspace, confined by the launcher. When aborted, rejects with the signal's reason after all its processes have ended. */
   async exec(command: string, options: ExecOptions): Promise<ExecResult> {
     const temporary = path.join(this.#home, 'tmp');
+    const directories = { directory: this.#directory, temporary };
     await mkdir(temporary, { recursive: true, mode: 0o700 });
     this.#changeCount += 1;
-    return await execute(command, { directory: this.#directory, temporary, searchPath: this.#searchPath }, options);
+    return await execute(command, { ...directories, searchPath: this.#options.searchPath }, options);
   }
 
   #writeDirectories(root: string): WriteDirectories {
-    return { root, staging: path.join(this.#home, 'staging'), process: this.#process };
+    return { root, staging: path.join(this.#home, 'staging'), process: this.#options.process };
   }
 
   async #requireExisting(input: string): Promise<Place> {

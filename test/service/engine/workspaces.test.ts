@@ -17,6 +17,7 @@ import { ManualClock, within } from '../helpers/clock.ts';
 import { openNode } from '../helpers/postgres.ts';
 import { type Behaviour, Gate, runOnce } from '../helpers/runtime.ts';
 import { type Api, config, startApi } from '../helpers/service.ts';
+import { uploadForm } from '../helpers/uploads.ts';
 
 /** Starts nodes one after the other, each behind a proxy to the database. */
 async function newCluster(behaviours: Record<string, Behaviour>, options: Partial<ServiceOptions> = {}) {
@@ -39,13 +40,6 @@ async function startNodes(behaviours: Record<string, Behaviour>, options: Partia
   const startNode = await newCluster(behaviours, options);
   const { api, proxy } = await startNode();
   return { a: api, b: (await startNode()).api, url: proxy.url };
-}
-
-function upload(file: string, text: string): FormData {
-  const form = new FormData();
-  form.set('path', file);
-  form.set('file', new File([text], path.basename(file)));
-  return form;
 }
 
 /** What the interface shows of the files of a run, apart from URLs. */
@@ -182,7 +176,7 @@ describeNeeding(needsPostgres, 'the files of a run on two nodes', () => {
     const { run: detail, pending_human_request: request } = await a.ok('getRun', { params: { run_id: run.id } });
     const sandbox = { sandbox_id: String(detail.sandbox_id) };
     const send = async (api: Api, file: string, text: string): Promise<void> =>
-      expect(await api.call('uploadSandboxFile', { params: sandbox, body: upload(file, text) })).toMatchObject({ status: 201 });
+      expect(await api.call('uploadSandboxFile', { params: sandbox, body: uploadForm(file, text) })).toMatchObject({ status: 201 });
     await send(b, 'in/waiting.txt', 'waiting');
     expect(await contentOf(a, run.id, 'in/waiting.txt')).toBe('waiting');
     await a.ok('respondToHumanRequest', { params: { run_id: run.id, request_id: String(request?.id) }, body: { approved: true } });
@@ -191,7 +185,7 @@ describeNeeding(needsPostgres, 'the files of a run on two nodes', () => {
     isUploaded.open();
     await b.until(run.id, 'completed');
     expect(found).toEqual(['waiting', 'from b']);
-    const refusal = await b.call('uploadSandboxFile', { params: sandbox, body: upload('in', 'x') });
+    const refusal = await b.call('uploadSandboxFile', { params: sandbox, body: uploadForm('in', 'x') });
     expect([refusal.status, refusal.body]).toEqual([400, expect.objectContaining({ error: 'not_a_file' })]);
   });
 
@@ -221,7 +215,7 @@ describeNeeding(needsPostgres, 'the files of a run on two nodes', () => {
     const { api: b } = await startNode();
     const { run: detail } = await b.ok('getRun', { params: { run_id: run.id } });
     const params = { sandbox_id: String(detail.sandbox_id) };
-    expect(await b.call('uploadSandboxFile', { params, body: upload('in/a.txt', 'a') })).toMatchObject({ status: 201 });
+    expect(await b.call('uploadSandboxFile', { params, body: uploadForm('in/a.txt', 'a') })).toMatchObject({ status: 201 });
     isUploaded.open();
     await b.until(run.id, 'completed');
     expect(found).toBe('a');
@@ -261,7 +255,7 @@ describeNeeding(needsPostgres, 'the files of a run on two nodes', () => {
     const send = async (api: Api, text: string): Promise<void> => {
       for (const name of names)
         expect(
-          await api.call('uploadSandboxFile', { params: { sandbox_id: String(detail.sandbox_id) }, body: upload(name, text) }),
+          await api.call('uploadSandboxFile', { params: { sandbox_id: String(detail.sandbox_id) }, body: uploadForm(name, text) }),
         ).toMatchObject({ status: 201 });
     };
     await send(a, 'first');
@@ -376,10 +370,8 @@ describeNeeding(needsPostgres, 'the files of a run on two nodes', () => {
     });
     const { sandbox_id } = await a.ok('createSandbox', {});
     const content = { 'in/a.txt': 'a', 'in/b.txt': 'b', 'in/large': 'x'.repeat(200_000) };
-    const form = new FormData();
-    form.set('path', 'in/a.txt');
-    form.set('file', new File(['replaced'], 'a.txt'));
-    expect(await a.call('uploadSandboxFile', { params: { sandbox_id }, body: form })).toMatchObject({ status: 201 });
+    const body = uploadForm('in/a.txt', 'replaced');
+    expect(await a.call('uploadSandboxFile', { params: { sandbox_id }, body })).toMatchObject({ status: 201 });
     const answer = await b.call('uploadSandboxArchive', { params: { sandbox_id }, body: tarOf(content) });
     expect(answer.body).toEqual({ files: 3, size_bytes: 200_002 });
     const { files } = await a.ok('listSandboxFiles', { params: { sandbox_id }, query: { path: 'in' } });

@@ -57,7 +57,7 @@ export async function startExecution() {
   } as unknown as SessionEngine;
   const controller = new AbortController();
   const claimed = { version: 0, wasElsewhere: false };
-  const workspaces = localWorkspaces(new SandboxStore(path.join(folder, 'sandboxes')));
+  const workspaces = localWorkspaces(new SandboxStore(path.join(folder, 'sandboxes')), engine);
   const workspace = await workspaces.open('s', claimed, { created: undefined, signal: controller.signal });
   /** Another session of the same execution, which reads what was recorded. */
   const reload = async (): Promise<RunSession> => {

@@ -1,8 +1,9 @@
 /** The folder with all sandboxes: what is removed, what remains, and files without a name. */
-import { appendFile, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
 import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
@@ -176,9 +177,68 @@ async function openFiles(): Promise<string[]> {
   return links.filter((link) => link.startsWith(root));
 }
 
-it('a sandbox that is created in passing creates the folder of all sandboxes if it is missing', async () => {
-  await rm(root, { recursive: true });
-  const created = store.createNow('s2');
-  expect(await created?.list('')).toEqual([]);
-  expect(store.createNow('s2')).toBeUndefined();
+describe('a new sandbox', () => {
+  it('needs no folders until it is used', async () => {
+    expect(store.newSandbox('s2')).toBeDefined();
+    expect([await store.exists('s2'), await store.open('s2')]).toEqual([false, undefined]);
+    expect(store.newSandbox('s2')).toBeDefined();
+  });
+
+  const twoFiles = async function* () {
+    for (const name of ['a', 'b']) yield { path: name, content: [Buffer.from(name)].values() as unknown as AsyncIterable<Uint8Array> };
+  };
+  const command = { launcher: hostLauncher, timeoutMs: 60_000, outputLimit: 1, signal: new AbortController().signal };
+  const uses: [string, (created: Sandbox) => unknown][] = [
+    ['a listing', (created) => created.list('')],
+    ['an entry', (created) => created.stat('')],
+    ['a file', (created) => created.write('a', Buffer.from('b'))],
+    ['many files', (created) => created.writeAll(twoFiles())],
+    ['a walk', (created) => created.walk('')],
+    ['a program', (created) => created.directory],
+    ['a command', (created) => created.exec('true', command)],
+    ['a private folder', (created) => created.privateFolder('home')],
+    ['a private file', (created) => created.writePrivate('home', 'a', Buffer.from('b'))],
+  ];
+  it.each(uses)('has its workspace since %s', async (_, use) => {
+    await use(store.newSandbox('s2') as Sandbox);
+    expect((await stat(path.join(root, 's2', 'workspace'))).mode & 0o777).toBe(0o700);
+    expect(await store.open('s2')).toBeDefined();
+    expect(store.newSandbox('s2')).toBeUndefined();
+  });
+
+  it('has the folders that another object for it has created', async () => {
+    const created = store.newSandbox('s2') as Sandbox;
+    const other = created.sameFolders();
+    await created.write('a', Buffer.from('b'));
+    expect((await other.list('')).map(({ name }) => name)).toEqual(['a']);
+  });
+
+  it.each([
+    ['itself', async () => store.newSandbox('s2')],
+    ['opened', async () => (await store.create('s2')) && store.open('s2')],
+  ])('%s does not create them again after its removal', async (_, make) => {
+    const created = (await make()) as Sandbox;
+    await created.write('a', Buffer.from('b'));
+    await (await store.putAside('s2')).remove();
+    await expect(created.list('')).rejects.toMatchObject({ error: 'file_not_found' });
+    expect(await store.exists('s2')).toBe(false);
+  });
+
+  it('creates the folder of all sandboxes if it is missing', async () => {
+    await rm(root, { recursive: true });
+    expect(await store.newSandbox('s2')?.list('')).toEqual([]);
+  });
+
+  it.each([
+    ['is a file', () => writeFile(path.join(root, 's2'), '')],
+    ['is a link that leads nowhere', () => symlink('nowhere', path.join(root, 's2'))],
+    ['cannot be looked up', async () => rm(root, { recursive: true }).then(() => writeFile(root, ''))],
+  ])('is not there if its place %s', async (_, prepare) => {
+    await prepare();
+    expect(store.newSandbox('s2')).toBeUndefined();
+  });
+
+  it('must have an ID that is a plain word', () => {
+    expect(store.newSandbox('../s2')).toBeUndefined();
+  });
 });

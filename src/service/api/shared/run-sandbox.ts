@@ -78,8 +78,7 @@ export async function inSandbox<Value>(
   const isGone = async (db: Queries): Promise<boolean> => (await findSandbox(db, teamId, run.sandbox_id)) === undefined;
   if (await isGone(engine.store)) return notFound;
   try {
-    // The directory of a run that has not started is created when it is first needed, by the run or here.
-    const sandbox = await engine.workspaces.files(run.sandbox_id, { create: run.started_at === null });
+    const sandbox = await engine.workspaces.files(run.sandbox_id);
     if (sandbox !== undefined) {
       const value = await read(sandbox);
       return { sandboxStatus: run.status === 'starting' || run.status === 'running' ? 'running' : 'paused', value };

@@ -31,7 +31,7 @@ import { prepareRepository } from './workspace-repository.ts';
 /** The parts of the engine that are needed to execute a run. */
 type DriverEngine = SessionEngine & HasWorkspaces & HasRepositories & HasRuntimes;
 
-/** A claimed run. If its folder exists already, it is `running` since the claim. */
+/** A claimed run. If nothing has to be prepared, it is `running` since the claim. */
 type RunClaim = ClaimedJob & {
   readonly begun?: { readonly run: ExecutedRun; readonly sandbox: Sandbox; readonly shouldWake: boolean };
   /** Undefined if there is nothing to execute. */
@@ -42,8 +42,8 @@ type RunClaim = ClaimedJob & {
 const sandboxDelay = 1_000;
 
 /**
- * Takes the next run. It is `running` from then on, because the files of a run that has started can be listed: if its folder cannot
- * be created in passing, it is `starting` until the driver has done it.
+ * Takes the next run. It is `running` from then on, unless it has to wait for its files, which can be listed once it has started: then it
+ * is `starting` until the driver has opened its sandbox.
  */
 const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Promise<RunClaim | 'locked' | undefined> => {
   const claimed = await claimRunJob(trx, kind, claimant);
@@ -57,7 +57,7 @@ const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Pr
     return claimRun(engine, trx, kind, claimant);
   }
   if (run.status !== 'pending') return { ...job, workspace };
-  const sandbox = job.wasInterrupted ? undefined : engine.workspaces.createNow(run.sandbox_id, workspace);
+  const sandbox = job.wasInterrupted ? undefined : engine.workspaces.newSandbox(run.sandbox_id, workspace);
   if (sandbox !== undefined) {
     const { run: begunRun, shouldWake } = await begin(engine, trx, run);
     return { ...job, workspace, begun: { run: begunRun, sandbox, shouldWake } };

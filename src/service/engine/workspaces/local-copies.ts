@@ -21,7 +21,7 @@ interface Entry {
   copy: LocalCopy;
   /** Whether the folders may differ from the record only by what this node has changed. */
   isTrusted: boolean;
-  /** The sandbox for the run that has created the folders, which are empty if nobody has opened them since. */
+  /** The sandbox for the run that creates the folders, in which only this run has written if nobody else has opened them since. */
   created?: Sandbox | undefined;
   /** The number of executions that use it. */
   users: number;
@@ -67,14 +67,15 @@ export class LocalCopies {
     if (entry !== undefined) entry.isTrusted = false;
   }
 
-  /** Creates the folders of a sandbox without recorded files, unless they exist. Whoever else opens them compares them with the record. */
-  createNow(id: string): Sandbox | undefined {
-    const created = this.#options.sandboxes.createNow(id);
-    if (created !== undefined && !this.#entries.has(id)) this.#add(id, created.sameFolders()).created = created;
+  /** A sandbox without recorded files, unless its folders exist. Whoever else opens them compares them with the record. */
+  newSandbox(id: string): Sandbox | undefined {
+    const created = this.#options.sandboxes.newSandbox(id);
+    const isUsed = (this.#entries.get(id)?.users ?? 0) > 0;
+    if (created !== undefined && !isUsed) this.#add(id, created.sameFolders()).created = created;
     return created;
   }
 
-  /** The copy for an execution of a run. @param version of its record @param created the result of `createNow` */
+  /** The copy for an execution of a run. @param version of its record @param created the result of `newSandbox` */
   async open(id: string, version: number, { created, signal }: OpenOptions): Promise<RunWorkspace> {
     return this.#queue.run(id, async () => {
       const entry = this.#createdEntry(id, created) ?? (await this.#entry(id));
@@ -141,7 +142,7 @@ export class LocalCopies {
     return entry;
   }
 
-  /** The entry of folders that a run has created, if nobody else has opened them. */
+  /** The entry of folders that a run creates, if nobody else has opened them. */
   #createdEntry(id: string, created: Sandbox | undefined): Entry | undefined {
     const entry = this.#entries.get(id);
     return created !== undefined && entry?.created === created ? entry : undefined;

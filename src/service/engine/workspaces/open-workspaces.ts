@@ -8,7 +8,7 @@ import type { BytesEngine } from './stored-bytes.ts';
 /** @param node names this process */
 export async function openWorkspaces(engine: BytesEngine & HasSandboxes & HasRepositories, node: string): Promise<Workspaces> {
   const { store, clock, sandboxes, repositories } = engine;
-  if (!isShared(store)) return localWorkspaces(sandboxes);
+  if (!isShared(store)) return localWorkspaces(sandboxes, engine);
   const { SharedWorkspaces } = await import('./shared-workspaces.ts');
   // The job that does this otherwise runs on one of the nodes.
   const sweep = async (): Promise<void> => {

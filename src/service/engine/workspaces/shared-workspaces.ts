@@ -49,8 +49,8 @@ export class SharedWorkspaces implements Workspaces {
     return claimed;
   }
 
-  createNow(sandboxId: string, { version }: ClaimedWorkspace): Sandbox | undefined {
-    return version === 0 ? this.#copies.createNow(sandboxId) : undefined;
+  newSandbox(sandboxId: string, { version }: ClaimedWorkspace): Sandbox | undefined {
+    return version === 0 ? this.#copies.newSandbox(sandboxId) : undefined;
   }
 
   open(

@@ -2,7 +2,7 @@
 import type { Insertable, SelectQueryBuilder } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
-import { lockIfDeciding } from '../database/row-locks.ts';
+import { isShared, lockIfDeciding } from '../database/row-locks.ts';
 import type { Database, SandboxesTable, SandboxRow } from '../database/schema.ts';
 import { forgetCheckOut } from './sandbox-repositories.ts';
 
@@ -95,13 +95,26 @@ export async function firstEnd(db: Queries): Promise<string | undefined> {
   return row?.last ?? undefined;
 }
 
+/** Notes that files may have been written in a sandbox, on a database that only one process uses. Until then, it needs no folder. */
+export async function noteUse(db: Queries, id: string): Promise<void> {
+  await useQuery.send(db, { id });
+}
+
+const useQuery = preparedQuery((db, { id }: { id: string }) =>
+  db.updateTable('sandboxes').set({ version: 1 }).where('id', '=', id).where('version', '=', 0),
+);
+
 /** A run that continues has a sandbox, even if it is empty. */
 export async function reviveSandbox(trx: Queries, id: string): Promise<void> {
   await reviveQuery.send(trx, { id });
 }
 
 const reviveQuery = preparedQuery((db, { id }: { id: string }) =>
-  db.updateTable('sandboxes').set({ removed_at: null }).where('id', '=', id).where('removed_at', 'is not', null),
+  db
+    .updateTable('sandboxes')
+    .set({ removed_at: null, ...(isShared(db) ? {} : { version: 0 }) })
+    .where('id', '=', id)
+    .where('removed_at', 'is not', null),
 );
 
 /** Restricts a query to sandboxes that runs have used and that have no active runs. */

@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { needsSqlite } from '../../../support/postgres.ts';
+import { needsSqlite, usesPostgres } from '../../../support/postgres.ts';
 import { itNeeding } from '../../../support/requirements.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { Gate } from '../../helpers/runtime.ts';
 import { type Api, startApi, type TestOptions } from '../../helpers/service.ts';
+import { uploadForm } from '../../helpers/uploads.ts';
 
 const day = 86_400_000;
 
@@ -49,6 +50,37 @@ it('is running while the run is executed, and paused otherwise', async () => {
   const askingRun = await api.run('ask');
   await api.until(askingRun.id, 'waiting');
   expect((await listing(api, askingRun.id)).sandboxStatus).toBe('paused');
+});
+
+it('is empty, and has no folder, if nothing has been written in it', async () => {
+  const api = await startApi({ behaviours: behaviours() });
+  const { id, sandbox_id } = await api.run('ask');
+  await api.until(id, 'waiting');
+  const folder = join(api.dataDirectory, 'sandboxes', sandbox_id as string);
+  expect(await listing(api, id)).toEqual({ sandboxStatus: 'paused', path: '/workspace', entries: [] });
+  expect(await api.call('getRunSandboxFileContent', { params: { run_id: id }, query: { path: 'note.txt' } })).toMatchObject({
+    status: 404,
+    body: { error: 'file_not_found' },
+  });
+  expect((await api.ok('listSandboxFiles', { params: { sandbox_id: sandbox_id as string } })).files).toEqual([]);
+  expect((await api.call('getRunSandboxArchive', { params: { run_id: id } })).status).toBe(200);
+  // A node of several creates it for whoever looks.
+  if (!usesPostgres) expect(existsSync(folder)).toBe(false);
+  const upload = { params: { sandbox_id: sandbox_id as string }, body: uploadForm('note.txt', 'y') };
+  expect((await api.call('uploadSandboxFile', upload)).status).toBe(201);
+  expect(await note(api, id)).toMatchObject({ sandboxStatus: 'paused', content: 'y' });
+});
+
+itNeeding(needsSqlite, 'is not found if only an upload has created its folder, and that is gone', async () => {
+  const api = await startApi({ behaviours: behaviours() });
+  const { id, sandbox_id } = await api.run('ask');
+  await api.until(id, 'waiting');
+  const input = { params: { sandbox_id: sandbox_id as string }, body: uploadForm('note.txt', 'y') };
+  const upload = async () => (await api.call('uploadSandboxFile', input)).status;
+  expect(await upload()).toBe(201);
+  await rm(join(api.dataDirectory, 'sandboxes', sandbox_id as string), { recursive: true });
+  expect((await listing(api, id)).sandboxStatus).toBe('not_found');
+  expect(await upload()).toBe(404);
 });
 
 itNeeding(needsSqlite, 'is not found if its folder is gone, and an error if the folder cannot be read', async () => {
@@ -137,6 +169,29 @@ it('is kept from the end of the last run that used it, even if that run was cont
   await api.until(first.id, 'completed');
   expect(await note(api, first.id)).toMatchObject({ sandboxStatus: 'paused', content: 'turn 3' });
   expect(existsSync(join(api.dataDirectory, 'sandboxes', `${first.sandbox_id}.removed`))).toBe(false);
+});
+
+it('is empty after its removal if the run continues without writing', async () => {
+  const clock = new ManualClock();
+  let isWriting = true;
+  const api = await startApi({
+    clock,
+    sandboxRetention: 7 * day,
+    behaviours: {
+      work: async (host) => {
+        if (isWriting) await host.sandbox.write('note.txt', Buffer.from('x'));
+        return { status: 'completed' };
+      },
+    },
+  });
+  const run = await api.run('work', 'one');
+  await api.until(run.id, 'completed');
+  clock.advance(7 * day);
+  await untilGone(api, clock, run.id);
+  isWriting = false;
+  await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'two' } });
+  await api.until(run.id, 'completed');
+  expect(await listing(api, run.id)).toEqual({ sandboxStatus: 'paused', path: '/workspace', entries: [] });
 });
 
 it('is removed according to the current retention time, even for runs that ended earlier', async () => {

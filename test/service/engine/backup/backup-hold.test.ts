@@ -9,6 +9,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { type Api, startApi } from '../../helpers/service.ts';
+import { uploadForm } from '../../helpers/uploads.ts';
 
 const hour = 60 * 60 * 1_000;
 
@@ -111,8 +112,7 @@ describe('while files are held', () => {
     const clock = new ManualClock();
     const api = await startApi({ clock });
     const { sandbox_id: id } = await api.ok('createSandbox');
-    // The folder is created when it is first needed.
-    await api.ok('listSandboxFiles', { params: { sandbox_id: id } });
+    await api.call('uploadSandboxFile', { params: { sandbox_id: id }, body: uploadForm('a.txt', 'a') });
     const folder = join(api.dataDirectory, 'sandboxes', id);
     clock.advance(24 * hour - 10_000);
     const params = { hold_id: (await api.ok('createBackupHold')).hold.id };

@@ -46,20 +46,19 @@ async function startedRun() {
   };
 }
 
-it('a new run is running, has its folder, and its start is reported once', async () => {
+it('a new run is running before it needs a folder, and its start is reported once', async () => {
   const { claim, run, folder, events, wakes, makeDue, clock, store, id } = await startedRun();
   const started_at = new Date(clock.now()).toISOString();
   expect(await claim()).toMatchObject({ subject_id: id, wasInterrupted: false, begun: expect.anything() });
   expect([await run(), existsSync(folder), await events(), wakes()]).toMatchObject([
     { status: 'running', started_at },
-    true,
+    false,
     ['run.started'],
     0,
   ]);
   // A later turn keeps the time of the first one.
   clock.advance(1_000);
   await store.updateTable('runs').set({ status: 'pending' }).execute();
-  await rm(folder, { recursive: true });
   await makeDue();
   await claim();
   expect([await run(), await events(), wakes()]).toMatchObject([{ status: 'running', started_at }, ['run.started'], 0]);
@@ -85,10 +84,9 @@ it('a run whose folder cannot be created is starting', async () => {
 });
 
 it('a run that was being claimed when its process ended is starting, too', async () => {
-  const { claim, run, store, clock, folder } = await startedRun();
+  const { claim, run, store, clock } = await startedRun();
   await claim('ended');
   await store.updateTable('runs').set({ status: 'pending' }).execute();
-  await rm(folder, { recursive: true });
   await reclaimJobs(store, clock.now());
   const job = (await claim()) as ClaimedJob;
   expect([job.wasInterrupted, (await run()).status]).toEqual([true, 'starting']);

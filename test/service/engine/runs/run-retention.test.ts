@@ -36,10 +36,12 @@ async function work(host: RunHost) {
   return { status: 'completed' as const };
 }
 
-const ask = async (host: RunHost) =>
-  host.answer('ask')
+async function ask(host: RunHost) {
+  await host.sandbox.write('invoice.txt', Buffer.from('12'));
+  return host.answer('ask')
     ? { status: 'completed' as const }
     : { status: 'waiting' as const, step: 'ask', request: { type: 'approval' as const, title: 'Pay?' } };
+}
 
 const statusOf = async (api: Api, id: string) => (await api.call('getRun', { params: { run_id: id } })).status;
 

@@ -9,16 +9,15 @@ import { ManualClock, within } from '../../helpers/clock.ts';
 import { closeEngine, execute, idleEngine } from '../../helpers/engine.ts';
 import { Gate } from '../../helpers/runtime.ts';
 import { type Api, startApi } from '../../helpers/service.ts';
+import { uploadForm } from '../../helpers/uploads.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
 async function stagedSandbox(api: Api): Promise<string> {
   const { sandbox_id } = await api.ok('createSandbox');
-  const form = new FormData();
-  form.append('path', 'input.txt');
-  form.append('file', new File(['mine'], 'input.txt'));
-  expect((await api.call('uploadSandboxFile', { params: { sandbox_id }, body: form })).status).toBeLessThan(300);
+  const body = uploadForm('input.txt', 'mine');
+  expect((await api.call('uploadSandboxFile', { params: { sandbox_id }, body })).status).toBeLessThan(300);
   return sandbox_id;
 }
 
@@ -49,7 +48,6 @@ it('a file that arrives while the sandbox is being removed is refused, and nothi
   afterTest(() => closeEngine(engine));
   await insertTeam(engine.store, { id: 't', name: 'T', created_at: '2026-07-18T09:00:00.000Z' });
   const { id } = await stageSandbox(engine, 't');
-  await engine.workspaces.files(id, { create: true });
   const upload = (...chunks: AsyncIterable<Uint8Array>[]) =>
     engine.workspaces.write(
       engine.store,

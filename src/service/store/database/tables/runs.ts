@@ -12,7 +12,7 @@ export interface SandboxesTable {
   removed_at: string | null;
   /** The node that works, or has last worked, with its files; null where there is only one. */
   holder: Generated<string | null>;
-  /** How often the record of its files has changed. */
+  /** How often the record of its files has changed. Where there is only one node: 1 as soon as files may have been written. */
   version: Generated<number>;
 }
 
