@@ -19,7 +19,7 @@ interface Status {
   url: string;
   pid: number;
   data_dir: string;
-  profile: string;
+  profile: string | null;
   team_id: string;
   version: string;
 }
@@ -55,6 +55,10 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect((await stat(path.join(status.data_dir, 'token'))).mode & 0o777).toBe(0o600);
     const token = (await readFile(path.join(status.data_dir, 'token'), 'utf8')).trim();
 
+    // As if `local up` could not store it.
+    expect((await machine.aops('profiles', 'delete', 'local', '--yes')).code).toBe(0);
+    expect((await machine.json<Status>('local', 'status')).profile).toBeNull();
+    expect((await machine.aops('local', 'status')).stdout).toContain('Profile\tmissing (create it with `aops local up`)\n');
     const repeatFinished = await machine.aops('local', 'up');
     expect(repeatFinished).toMatchObject({ code: 0, stdout: upResult.stdout, stderr: 'The local service is already running.\n' });
     expect((await machine.json<Status>('local', 'status')).pid).toBe(status.pid);

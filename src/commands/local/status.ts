@@ -135,10 +135,16 @@ export default defineCommand({
     const own = Object.fromEntries(Object.keys(notRunning).flatMap((key) => (key in state ? [[key, state[key as keyof LocalState]]] : [])));
     // Defaults for the state of an older version.
     const older: Partial<LocalStatus> = { browse: 'off', webhook_hosts: [ownMachine], connection_hosts: [ownMachine] };
-    const startDetails: Partial<LocalStatus> = isServed ? { started_with: 'serve' } : { started_with: 'up', profile: localProfile };
+    const startDetails: Partial<LocalStatus> = isServed
+      ? { started_with: 'serve' }
+      : { started_with: 'up', profile: hasProfileFor(context, state) ? localProfile : null };
     return { ...notRunning, ...older, ...own, ...startDetails, running: true };
   },
 });
+
+/** `aops local up` may have started the service, and then failed to store its profile. */
+const hasProfileFor = ({ store }: Context, { url }: LocalState): boolean =>
+  store.profiles().some(({ name, base_url }) => name === localProfile && base_url === url);
 
 /** Whether the status is that of a database, and not of a service on this machine. */
 const isCluster = ({ data_dir }: LocalStatus): boolean => data_dir === '';
@@ -162,7 +168,7 @@ const serviceRecord = (status: LocalStatus) => ({
   'Public URL': status.public_url ?? undefined,
   Process: status.pid ?? undefined,
   Data: status.ephemeral ? `${status.data_dir} (temporary)` : status.data_dir,
-  Profile: status.profile ?? undefined,
+  Profile: status.profile ?? (status.started_with === 'up' ? 'missing (create it with `aops local up`)' : undefined),
   Team: status.team_id ?? undefined,
   Version: status.version ?? undefined,
   Commands: status.exec === null ? undefined : execInWords({ exec: status.exec, exec_problem: status.exec_problem }),
