@@ -34,5 +34,5 @@ export const backupFields = {
 /** The contents of a backup in one line. */
 export function contentsInWords({ agents, runs, open_runs, sandboxes, files, content_bytes }: BackupRecord): string {
   const open = open_runs === 0 ? '' : ` (${open_runs} unfinished)`;
-  return `${pluralize(agents, 'agent')}, ${pluralize(runs, 'run')}${open}, ${pluralize(sandboxes, 'sandbox', 'sandboxes')}; ${pluralize(files, 'file')}, ${formatSize(content_bytes)}`;
+  return `${pluralize(agents, 'agent')}, ${pluralize(runs, 'run')}${open}, ${pluralize(sandboxes, 'sandbox', 'sandboxes')} with files; ${pluralize(files, 'file')}, ${formatSize(content_bytes)}`;
 }

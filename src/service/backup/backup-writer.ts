@@ -7,7 +7,17 @@ import type { TarEntry } from '../../base/tar/tar-entry.ts';
 import { TarWriter } from '../../base/tar/tar-writer.ts';
 import { Contents } from './contents.ts';
 import { bytesOnDisk, fileBytes, Holes, openForCopy, reasonOf } from './disk-file.ts';
-import { databaseName, infoName, keyNames, maxBackupEntries, maxNameBytes, sandboxFolders, sumLine, sumsName } from './format.ts';
+import {
+  databaseName,
+  infoName,
+  isWorkspace,
+  keyNames,
+  maxBackupEntries,
+  maxNameBytes,
+  sandboxFolders,
+  sumLine,
+  sumsName,
+} from './format.ts';
 import type { HeldDirectory } from './held-directory.ts';
 import { faultyLinks } from './links.ts';
 import { tooLarge } from './problems.ts';
@@ -75,7 +85,6 @@ export class BackupWriter {
   }
 
   async *#sandbox(id: string): AsyncGenerator<Buffer> {
-    this.#progress.sandboxes += 1;
     const links: Links = new Map();
     for (const folder of sandboxFolders) yield* this.#folder(`sandboxes/${id}/${folder}`, links);
     yield* this.#links(links);
@@ -87,6 +96,7 @@ export class BackupWriter {
     const stats = lstatSync(place, { throwIfNoEntry: false });
     // Folders are created when they are needed, and anything can disappear from the sandbox of an active run.
     if (!stats?.isDirectory()) return;
+    if (isWorkspace(name)) this.#progress.sandboxes += 1;
     yield* this.#add({ name, type: 'folder', size: 0, mode: 0o700, modifiedAt: stats.mtimeMs / 1_000 });
     for (const entry of this.#listing(name, place)) {
       const entryName = `${name}/${entry.name}`;

@@ -20,6 +20,9 @@ export const keyNames = ['secrets.key', 'token'] as const;
  */
 export const sandboxFolders = ['workspace', 'tmp', 'browser', 'home'] as const;
 
+/** Whether an entry begins a sandbox. Those without files have no entries. */
+export const isWorkspace = (name: string): boolean => name.endsWith('/workspace') && name.split('/').length === 3;
+
 /** Bytes of a name. The rest of PATH_MAX (4,096 bytes on Linux) is for the data directory itself. */
 export const maxNameBytes = 3_584;
 /** Entries of a backup. Reading one keeps all names in memory. */

@@ -11,7 +11,7 @@ import { type ReadEntry, readTar } from '../../base/tar/tar-reader.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import { hasCode } from '../sandbox/paths.ts';
 import { knownMigrations } from '../store/data-directory.ts';
-import { type BackupInfo, databaseName, infoName, parseInfo, parseSums, sumLine, sumsName } from './format.ts';
+import { type BackupInfo, databaseName, infoName, isWorkspace, parseInfo, parseSums, sumLine, sumsName } from './format.ts';
 import { faultyLinks } from './links.ts';
 import { Places } from './places.ts';
 import { damagedBackup, quoteName } from './problems.ts';
@@ -104,7 +104,7 @@ class BackupReader {
       this.#links.set(name, target);
       return;
     }
-    if (name.endsWith('/workspace') && name.split('/').length === 3) this.#progress.sandboxes += 1;
+    if (isWorkspace(name)) this.#progress.sandboxes += 1;
     const folder = this.#folder;
     if (folder !== undefined) this.#tryWrite(name, () => this.#createFolder(path.join(folder, name), name));
   }

@@ -54,7 +54,7 @@ describe('local backup', () => {
   it('prints the contents of the backup', async () => {
     const folder = await temporaryDirectory();
     const { stdout, stderr } = await aops(['backup', 'new.tar.gz', '--data-dir', stoppedDirectory], { cwd: folder });
-    expect(stdout).toMatch(/Contents\s+0 agents, 0 runs, 0 sandboxes; 3 files, \d/);
+    expect(stdout).toMatch(/Contents\s+0 agents, 0 runs, 0 sandboxes with files; 3 files, \d/);
     expect(stdout).not.toContain('Problems');
     expect(stderr).toBe('');
   });

@@ -1,7 +1,7 @@
 /** The order in which a data directory is copied, and what becomes of files that change meanwhile. */
 import { createHash } from 'node:crypto';
 import { appendFileSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
-import { chmod, lutimes, mkdir, mkdtemp, readdir, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { chmod, lutimes, mkdir, mkdtemp, readdir, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -100,6 +100,14 @@ describe('a backup', () => {
     expect(moments).toEqual(['database', { sandboxes: 1, files: 1 }, { sandboxes: 2, files: 7 }]);
     const contents = (await entriesOf(bytes)).filter(({ name, type }) => type === 'file' && !/^(aops-backup|SHA256)/.test(name));
     expect(progress).toMatchObject({ sandboxes: 2, files: 7, bytes: contents.reduce((sum, { size }) => sum + size, 0), problems: [] });
+  });
+
+  it('counts only sandboxes that it contains', async () => {
+    const { directory } = await twoRuns();
+    await rm(path.join(directory, 'sandboxes', 'ended'), { recursive: true });
+    const progress = newProgress();
+    const names = (await entriesOf(await writeArchive(await holdDirectory(directory), progress))).map(({ name }) => name);
+    expect([progress.sandboxes, names.filter((name) => name.endsWith('/workspace'))]).toEqual([1, ['sandboxes/open/workspace']]);
   });
 
   it.each([1, 2])('fails if something may have been removed (check %i)', async (failingCheck) => {
