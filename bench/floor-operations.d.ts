@@ -3,7 +3,6 @@ import type { FloorDatabase } from './floor-database.js';
 interface Identity {
   team: string;
   credential: string;
-  folder: string;
 }
 
 type Change = (url: string, idempotencyKey: string, body: string) => Promise<string>;

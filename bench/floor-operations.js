@@ -3,8 +3,6 @@
  * cannot be left out, on the same tables. `test/service/http/floor.test.ts` checks that they are those of the service.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import path from 'node:path';
 
 /** The queries of the service for a run, and for a page of the list with its total. */
 export const queries = {
@@ -150,10 +148,10 @@ export function createAgent(database, { team, credential }) {
 }
 
 /**
- * Starts and executes runs of one step, in three commits: the run and its job; its claim, with the folder of the run; and its message,
- * its journal entry, its end, and its evaluation. The job is handed over in memory instead of being looked for.
+ * Starts and executes runs of one step, in three commits: the run and its job; its claim; and its message, its journal entry, its end, and
+ * its evaluation. The job is handed over in memory instead of being looked for.
  */
-export function startRun(database, { team, credential, folder }) {
+export function startRun(database, { team, credential }) {
   const key = keys(database);
   const agentWithBuild = database.first(
     'select agents.*, builds.config from agents join builds on builds.id = agents.live_build_id where agents.id = ? and agents.team_id = ? and agents.deleted_at is null',
@@ -194,14 +192,12 @@ export function startRun(database, { team, credential, folder }) {
   const agents = new Map();
   let completed = 0;
 
-  async function execute({ run, sandbox, job, agent }) {
+  async function execute({ run, job, agent }) {
     await database.write(() => {
       const time = now();
       claimJob('floor', Date.now() + 15_000, job);
       beginRun(time, time, run);
       move(team, agent, 'pending', team, agent, 'running');
-      mkdirSync(path.join(folder, sandbox), { mode: 0o700 });
-      mkdirSync(path.join(folder, sandbox, 'workspace'), { mode: 0o700 });
     });
     await database.write(() => {
       const time = now();

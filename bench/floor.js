@@ -3,7 +3,7 @@
  * to do:
  *
  * - `{ recorded }`: answers every request with a recorded response, after it has read the body;
- * - `{ file, folder, headers }`: does what the service does for a request with as few statements as possible on a copy of its
+ * - `{ file, headers }`: does what the service does for a request with as few statements as possible on a copy of its
  *   database (floor-operations.js), without everything else: authentication, limits, validation, events, logs.
  */
 import http from 'node:http';
@@ -23,12 +23,11 @@ function serveRecorded({ status, headers, body }) {
 }
 
 /** Answers requests like the service, with these headers. */
-async function serveDatabase({ file, folder, headers }) {
+async function serveDatabase({ file, headers }) {
   const database = await FloorDatabase.open(file);
   const identity = {
     team: database.first('select id from teams')().id,
     credential: database.first('select id from credentials')().id,
-    folder,
   };
   const run = getRun(database, identity);
   const list = listRuns(database, identity);

@@ -14,7 +14,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -157,9 +157,7 @@ async function compareAll(service, file, cases, options, result) {
     service,
     requestBytes({ method: 'GET', pathname: `/v2/teams/${service.team}/runs` }, service.token),
   );
-  const folder = path.join(path.dirname(file), 'floor-sandboxes');
-  await mkdir(folder);
-  const floor = await startFloor({ file, folder, headers });
+  const floor = await startFloor({ file, headers });
   try {
     for (const test of cases) result.requests.push(await compare({ service, floor }, test, options));
     const list = result.requests[cases.findIndex(({ key }) => key === 'list')];

@@ -1,5 +1,4 @@
 /** The minimal servers of the benchmark do the work of the service, so that a ratio compares the same work. */
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { FloorDatabase } from '../../../bench/floor-database.js';
@@ -65,9 +64,7 @@ it('changes the tables that the service changes', async () => {
 
   const database = await FloorDatabase.open(path.join(api.dataDirectory, 'aops.db'));
   whenDone(() => database.close());
-  const folder = path.join(api.dataDirectory, 'floor');
-  await mkdir(folder);
-  const identity = { team: api.service.teamId, credential, folder };
+  const identity = { team: api.service.teamId, credential };
   const floorAgents = createAgent(database, identity);
   const floorRuns = startRun(database, identity);
   const floorOfAgent = await changesOf(statements, async () => void (await floorAgents('/agents', 'C', '{"name":"C"}')));
