@@ -49,6 +49,16 @@ export class KeyedSlots {
     return count;
   }
 
+  /** Runs the work when a slot of the key is free. */
+  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const leave = await this.take(key);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
   /** Resolves when a slot of the key is free, which is then taken. Returns a function that frees it; it may be called again. */
   async take(key: string): Promise<() => void> {
     const entry = this.#slots.get(key) ?? { slots: new Slots(this.#count), users: 0 };

@@ -31,6 +31,20 @@ it('a slot is free again when its work has ended, whether it succeeded or not, a
   expect(await Promise.all([runs[0], runs[2], runs[3]])).toEqual([0, 2, 3]);
 });
 
+it('a slot of a key is freed when its work has ended or failed', async () => {
+  const slots = new KeyedSlots(1);
+  expect(await slots.run('a', async () => 'first')).toBe('first');
+  await expect(slots.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+  const order: string[] = [];
+  const work = (name: string) => async () => {
+    order.push(`${name} begins`);
+    await idle();
+    order.push(`${name} ends`);
+  };
+  await Promise.all([slots.run('a', work('second')), slots.run('a', work('third'))]);
+  expect(order).toEqual(['second begins', 'second ends', 'third begins', 'third ends']);
+});
+
 it('each key has slots of its own, and each of them is freed once', async () => {
   const slots = new KeyedSlots(1);
   const taken: string[] = [];

@@ -10,6 +10,7 @@ import { evaluationsOf } from '../store/agents/evaluations.ts';
 import { listCaseEvents } from '../store/cases/case-events.ts';
 import { type CaseFilter, type CasePage, countCases, listCaseRows } from '../store/cases/case-list.ts';
 import { caseIdsOf } from '../store/cases/cases.ts';
+import type { Store } from '../store/database/database.ts';
 import { isoTime } from '../store/database/time.ts';
 import { totalOf } from '../store/database/total.ts';
 import { pendingRequests } from '../store/runs/human-requests.ts';
@@ -112,8 +113,12 @@ export const caseRoutes: GroupRoutes<'cases'> = {
   },
 };
 
-async function casePage(context: RequestContext, filter: CaseFilter, page: CasePage) {
-  const { store } = context.engine;
+function casePage({ engine: { store }, teamId }: RequestContext, filter: CaseFilter, page: CasePage) {
+  const read = () => readCasePage(store, filter, page);
+  return filter.search === undefined ? read() : store.readSlowly(teamId, read);
+}
+
+async function readCasePage(store: Store, filter: CaseFilter, page: CasePage) {
   const { rows, matchCount } = await listCaseRows(store, filter, page);
   const cases = await caseViews(store, rows, filter.now, filter.search);
   const { limit, offset } = page;

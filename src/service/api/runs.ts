@@ -6,6 +6,7 @@ import { ServiceError } from '../errors.ts';
 import { requirePermission, requireRunEvents } from '../http/access.ts';
 import type { GroupRoutes, HandlerInput, RequestContext } from '../http/context.ts';
 import { instant } from '../http/instant.ts';
+import type { Store } from '../store/database/database.ts';
 import { fittingCount } from '../store/database/page-bytes.ts';
 import { totalOf } from '../store/database/total.ts';
 import { countRunRequests, listRequestRows, pendingRequestSizes, pendingRequests, requestOf } from '../store/runs/human-requests.ts';
@@ -26,29 +27,8 @@ export const runRoutes: GroupRoutes<'runs'> = {
     const { store } = context.engine;
     const filter = runFilter(context, query);
     if (filter === undefined) return { data: [], total: 0 };
-    if (query.count_only === 'true') return { data: [], total: await countRuns(store, filter) };
-    const { limit = 20, offset = 0, sort_order: order = 'desc' } = query;
-    // One more than requested, which shows whether there are more without counting them.
-    const slice = { limit: limit + 1, offset };
-    const rows = await listRunRows(store, filter, { ...slice, order });
-    const asking = rows.slice(0, limit).filter((row) => row.status === 'waiting');
-    const sizes = await pendingRequestSizes(
-      store,
-      asking.map((row) => row.id),
-    );
-    const count = fittingCount(rows.slice(0, limit).map((row) => (row.error?.length ?? 0) + (sizes.get(row.id) ?? 0)));
-    const page = rows.slice(0, count);
-    const pending = await pendingRequests(
-      store,
-      asking.filter((row) => page.includes(row)).map((row) => row.id),
-    );
-    // Without a count, the total is a lower bound: all runs up to here, plus one more if there is one.
-    const atLeast = rows.length === 0 ? 0 : offset + rows.length;
-    return {
-      data: page.map((row) => runListItem(row, pending.get(row.id))),
-      total:
-        query.include_total === 'false' ? atLeast : await totalOf({ ...slice, matchCount: rows.length }, () => countRuns(store, filter)),
-    };
+    const read = () => runPage(store, filter, query);
+    return filter.search === undefined ? read() : store.readSlowly(context.teamId, read);
   },
 
   async startRun(context, { params, body }) {
@@ -118,6 +98,31 @@ export const runRoutes: GroupRoutes<'runs'> = {
     return { success: true, message: stopped ? 'The run was interrupted.' : `The run is already ${run.status}; nothing was stopped.` };
   },
 };
+
+async function runPage(store: Store, filter: RunFilter, query: HandlerInput<'listRuns'>['query']) {
+  if (query.count_only === 'true') return { data: [], total: await countRuns(store, filter) };
+  const { limit = 20, offset = 0, sort_order: order = 'desc' } = query;
+  // One more than requested, which shows whether there are more without counting them.
+  const slice = { limit: limit + 1, offset };
+  const rows = await listRunRows(store, filter, { ...slice, order });
+  const asking = rows.slice(0, limit).filter((row) => row.status === 'waiting');
+  const sizes = await pendingRequestSizes(
+    store,
+    asking.map((row) => row.id),
+  );
+  const count = fittingCount(rows.slice(0, limit).map((row) => (row.error?.length ?? 0) + (sizes.get(row.id) ?? 0)));
+  const page = rows.slice(0, count);
+  const pending = await pendingRequests(
+    store,
+    asking.filter((row) => page.includes(row)).map((row) => row.id),
+  );
+  // Without a count, the total is a lower bound: all runs up to here, plus one more if there is one.
+  const atLeast = rows.length === 0 ? 0 : offset + rows.length;
+  return {
+    data: page.map((row) => runListItem(row, pending.get(row.id))),
+    total: query.include_total === 'false' ? atLeast : await totalOf({ ...slice, matchCount: rows.length }, () => countRuns(store, filter)),
+  };
+}
 
 const statusFilters: Record<string, RunStatus[]> = { stopped: ['interrupted'], needs_attention: ['waiting', 'failed'] };
 

@@ -37,4 +37,9 @@ export type Store = Kysely<Database> & {
    * is durable. When `work` rejects, or its changes cannot be committed, nothing of it remains.
    */
   atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>, hooks?: UnitHooks): Promise<Result>;
+  /**
+   * Reads what may take long, for a team. On a shared database, only some reads of a team are in progress at a time, so that there are
+   * connections left for everything else.
+   */
+  readSlowly<Result>(teamId: string, read: () => Promise<Result>): Promise<Result>;
 };

@@ -1,5 +1,6 @@
 /** Makes a store of a database that executes transactions. */
 import type { Dialect, DialectAdapter, Driver, QueryCompiler } from 'kysely';
+import type { KeyedSlots } from '../../../../base/slots.ts';
 import type { Changes } from '../changes.ts';
 import type { Queries, Store, UnitHooks, UnitOfWork } from '../database.ts';
 import { type Access, type Connected, DirectDatabase } from './access.ts';
@@ -12,6 +13,8 @@ export interface StoreParts<Open> {
   readonly compiler: QueryCompiler;
   readonly adapter: DialectAdapter;
   readonly changes: Changes;
+  /** Limits reads that may take long, by team; undefined if these keep nobody waiting. */
+  readonly slowReads?: KeyedSlots;
   /** Whether `changes` counts all changes, because no other process changes the database. */
   readonly isExclusive: boolean;
   /** Closes the database. */
@@ -19,11 +22,13 @@ export interface StoreParts<Open> {
 }
 
 export function createStore<Open>(parts: StoreParts<Open>): Store {
-  const { transactions, changes } = parts;
+  const { transactions, changes, slowReads } = parts;
+  const readSlowly: Store['readSlowly'] = (teamId, read) => (slowReads === undefined ? read() : slowReads.run(teamId, read));
   return Object.assign(
     databaseOf(parts, storeAccess(transactions), () => parts.destroy()),
     {
       changes,
+      readSlowly,
       async atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>, hooks: UnitHooks = {}): Promise<Result> {
         const transaction = new UnitTransaction(transactions, async (run) => hooks.begin?.(queriesOf(parts, run)), hooks.teamId);
         const effects: (() => void)[] = [];
@@ -36,6 +41,7 @@ export function createStore<Open>(parts: StoreParts<Open>): Store {
           databaseOf(parts, transaction.access(), async () => undefined),
           {
             changes,
+            readSlowly,
             atomically: <Result>(action: (unit: UnitOfWork) => Promise<Result>) => action({ store, ...effectsOfUnit }),
           },
         );

@@ -1,6 +1,7 @@
 /** Opens a Postgres database that several nodes can use at the same time. */
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import type pg from 'pg';
+import { KeyedSlots } from '../../../../base/slots.ts';
 import { Changes } from '../changes.ts';
 import type { DatabaseConnections } from '../connections.ts';
 import type { Store } from '../database.ts';
@@ -15,6 +16,9 @@ import { Notifications } from './notifications.ts';
 import { isWithoutTls, openingFailure } from './refusals.ts';
 import { checkServer, requireConnections } from './server-check.ts';
 import { type OpenTransaction, PostgresTransactions } from './transactions.ts';
+
+/** How many of the connections slow reads of one team use at most (`Store.readSlowly`). */
+const maxSlowShare = 0.2;
 
 export interface OpenOptions extends ConnectionOptions {
   /** Whether the tables must exist already, in this version, instead of being created or migrated. */
@@ -99,12 +103,13 @@ async function connect(
     changes.count(table, values);
     notifications.add(table, values);
   });
+  const slowReads = new KeyedSlots(Math.max(1, Math.floor(maxConnections * maxSlowShare)));
   let end: Promise<void> | undefined;
   const destroy = (): Promise<void> => (end ??= notifications.close().then(() => pool.end()));
   const dialect = postgresDialect(driverOf(storeAccess(transactions), destroy));
   const parts: StoreParts<OpenTransaction> = {
     ...{ transactions, dialect, compiler: dialect.createQueryCompiler(), adapter: dialect.createAdapter() },
-    ...{ changes, isExclusive: false, destroy },
+    ...{ changes, isExclusive: false, slowReads, destroy },
   };
   const migrator = createStore({ ...parts, compiler: new MigrationCompiler() });
   try {
@@ -120,15 +125,16 @@ async function connect(
     migrator,
     connections: {
       ...{ inWords: address.inWords, isReadable, maxCount: maxConnections + 1 },
-      pool: () => poolFigures(pool, transactions),
+      pool: () => poolFigures(pool, transactions.waitingCount + slowReads.waitingCount),
       isListening: () => notifications.isListening(),
       notifications: () => notifications.takeFigures(),
     },
   };
 }
 
-const poolFigures = ({ totalCount, idleCount, waitingCount }: pg.Pool, transactions: PostgresTransactions) => ({
+/** @param queued how many wait for others of their team */
+const poolFigures = ({ totalCount, idleCount, waitingCount }: pg.Pool, queued: number) => ({
   used: totalCount - idleCount,
   idle: idleCount,
-  waiting: waitingCount + transactions.waitingCount,
+  waiting: waitingCount + queued,
 });
