@@ -56,7 +56,10 @@ export const engine = createEngine(textOf);
 
 /** Renders a text. Throws a TemplateError. */
 export const render = (template: string, scope: object): string =>
-  withTemplateErrors(() => String(engine.parseAndRenderSync(template, scope)));
+  isPlain(template) ? template : withTemplateErrors(() => String(engine.parseAndRenderSync(template, scope)));
+
+/** Whether a template has neither outputs nor tags, so that it does not have to be parsed. */
+const isPlain = (template: string): boolean => !template.includes('{{') && !template.includes('{%') && template.length <= limits.parseLimit;
 
 /** A variable that a template reads: its path up to the first computed part, with its position within the template. */
 export interface Reference extends TemplatePosition {
