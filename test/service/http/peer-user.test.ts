@@ -1,6 +1,9 @@
 /** The owner of a connection, in the words of the kernel. */
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { ownersOf } from '../../../src/service/http/peer-user.ts';
+import { isOfSameUser, ownersOf } from '../../../src/service/http/peer-user.ts';
+import { afterTest } from '../../support/temporary.ts';
 
 const heading = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n';
 const line = (number: number, local: string, remote: string, state: string, user: number) =>
@@ -34,4 +37,17 @@ describe('the owners of a connection', () => {
   it('are unknown for an empty table', () => {
     expect(ownersOf('', 50_000, 8_080)).toEqual([]);
   });
+});
+
+it('the process at the other end of a connection is one of this user, until the connection has ended', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  afterTest(() => server.close());
+  const arrival = once(server, 'connection') as Promise<[Socket]>;
+  const client = connect((server.address() as { port: number }).port, '127.0.0.1');
+  const [socket] = await arrival;
+  const { localPort, remotePort } = socket;
+  expect(await isOfSameUser(socket)).toBe(true);
+  for (const ports of [{ localPort }, { remotePort }, {}]) expect(await isOfSameUser(ports as Socket)).toBe(process.platform !== 'linux');
+  client.destroy();
 });
