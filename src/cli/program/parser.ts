@@ -95,6 +95,37 @@ function parserOption(long: string, key: string, option: Option): ParserOption {
   return result;
 }
 
+/**
+ * Refuses an option in place of the value of another one: in a script, the value was an unset variable. Otherwise, `--message --watch`
+ * would start a run with the message "--watch".
+ * @throws UsageError
+ */
+export function requireValues(args: readonly string[], options: Options): void {
+  const takesValue = new Map([['--help', false], ['-h', false], ...Object.entries(options).flatMap(wordsOf)] as [string, boolean][]);
+  for (let index = 0; index < args.length && args[index] !== '--'; index += 1) {
+    const word = args[index] as string;
+    if (takesValue.get(word) !== true) continue;
+    index += 1;
+    const next = args[index];
+    if (next === undefined || !takesValue.has(next.split('=', 1)[0] as string)) continue;
+    const joined = word.startsWith('--') ? `${word}=${next}` : `${word}${next}`;
+    throw new UsageError(
+      `${word} needs a value, but the option ${next} follows.`,
+      `If the value comes from a variable, the variable is not set. If it is the value, write \`${joined}\`.`,
+    );
+  }
+}
+
+/** The words that an option is written with, and whether a value follows them. */
+function wordsOf([key, { short, metavar, negatable, aliases = [] }]: [string, Option]): [string, boolean][] {
+  const words = [flagName(key), ...(short === undefined ? [] : [`-${short}`])].map((word): [string, boolean] => [
+    word,
+    metavar !== undefined,
+  ]);
+  const others = [...(negatable ? [`no-${key}`] : []), ...aliases].map((name): [string, boolean] => [flagName(name), false]);
+  return [...words, ...others];
+}
+
 /** The values of options by their keys: lists are never undefined, and booleans only if they can be negated. */
 export function optionValues(options: Options, parsed: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).map(([key, option]) => [key, optionValue(key, option, parsed)]));

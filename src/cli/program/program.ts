@@ -28,7 +28,7 @@ import type { CommandHelp } from './help.ts';
 import { type Host, jobControl } from './host.ts';
 import { withoutGaps } from './missing.ts';
 import { overviewText } from './overview.ts';
-import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues } from './parser.ts';
+import { addOptions, argumentValues, commandParser, newParser, optionsOf, optionValues, requireValues } from './parser.ts';
 import { presentError, presentResult } from './present.ts';
 import { afterChanges, checkForm, isFormError, knownFields } from './requested-form.ts';
 import { projectOf, Session } from './session.ts';
@@ -146,6 +146,7 @@ class Program {
     const path: string[] = [];
     try {
       const root = await this.#parserFor(args, path);
+      if (this.#command !== undefined) requireValues(args, { ...globalFlags, ...optionsOf(this.#command) });
       await this.#parse(root, args);
       return this.#terminal.brokenPipe.aborted ? exitCodes.done : this.#exit;
     } catch (error) {
