@@ -7,6 +7,7 @@ import { ManualClock, within } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import type { Behaviour } from '../helpers/runtime.ts';
 import { config } from '../helpers/service.ts';
+import { storedRows } from '../helpers/stored.ts';
 import { deliveries, delivery, failure, receiver } from '../helpers/webhooks.ts';
 
 const service = covers('webhooks');
@@ -446,5 +447,7 @@ describe('the secret', () => {
     const [, forcedDelivery] = await hook.count(2);
     expect([first, rotation.secret, forcedRotation.secret].map((secret) => verifies(secret, forcedDelivery))).toEqual([false, false, true]);
     expect(failure(await service.call('rotateTeamWebhookSecret', { body: { overlap_seconds: -1 } }))).toEqual([400, 'invalid_request']);
+    await service.service.close();
+    expect(await storedRows(service.dataDirectory, 'select secret from webhook_secrets')).toEqual([{ secret: forcedRotation.secret }]);
   });
 });

@@ -33,17 +33,16 @@ async function expireStagedSandbox(
   job: JobRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const hasExpired = await engine.backups.removals.run(signal, async () => {
+  await engine.backups.removals.run(signal, async () => {
     const fileKeys = await engine.store.transaction().execute(async (trx) => {
       const isMarked = await expireSandbox(trx, job.subject_id, isoTime(engine.clock.now()));
       return isMarked ? engine.workspaces.forget(trx, [job.subject_id]) : undefined;
     });
-    if (fileKeys === undefined) return false;
+    if (fileKeys === undefined) return;
     await engine.sandboxes.remove(job.subject_id);
     await discardFiles(engine, fileKeys);
-    return true;
   });
-  const laterExpiry = hasExpired ? undefined : await expiryOf(engine.store, job.subject_id);
+  const laterExpiry = await expiryOf(engine.store, job.subject_id);
   // If the clock was set back a moment ago, the job was claimed too early.
   await releaseJob(engine.store, job, laterExpiry === undefined ? { status: 'done' } : { status: 'queued', dueAt: laterExpiry });
 }

@@ -4,10 +4,13 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EngineOptions } from '../../../../src/service/engine/create-engine.ts';
+import { evaluateJob } from '../../../../src/service/engine/runs/evaluations.ts';
 import { forgetRunsJob } from '../../../../src/service/engine/runs/run-retention.ts';
 import { expireSandboxJob, stageSandbox } from '../../../../src/service/engine/runs/sandbox-expiry.ts';
 import { expireRunSandboxesJob } from '../../../../src/service/engine/runs/sandbox-retention.ts';
 import type { RunHost } from '../../../../src/service/runtimes/run-host.ts';
+import { enqueueJob } from '../../../../src/service/store/jobs/jobs.ts';
+import { jobKinds } from '../../../../src/service/store/jobs/kinds.ts';
 import { keepSandbox } from '../../../../src/service/store/runs/sandboxes.ts';
 import { afterTest } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
@@ -21,6 +24,13 @@ async function work(host: RunHost) {
   await host.sandbox.write('note.txt', Buffer.from('note'));
   return { status: 'completed' as const };
 }
+
+it('the evaluation of a run that was removed meanwhile is done', async () => {
+  const { engine, store, jobOf } = await engineAfter(0);
+  await enqueueJob(store, { kind: jobKinds.evaluate, subjectId: 'removed', dueAt: 0 });
+  await execute(engine, evaluateJob, 'removed');
+  expect((await jobOf(jobKinds.evaluate)).status).toBe('done');
+});
 
 /** An engine without a worker, after this many runs have ended. */
 async function engineAfter(runs: number, options: Partial<EngineOptions> = {}) {

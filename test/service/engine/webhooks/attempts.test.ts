@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { WebhookDelivery } from '../../../../src/interface/types.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { type Api, startApi, type TestOptions } from '../../helpers/service.ts';
 import { deliveries, delivery, nextAttempt, receiver } from '../../helpers/webhooks.ts';
@@ -158,6 +159,21 @@ describe('a subscription', () => {
     await nextAttempt(service, clock, await delivery(service, wasAttempted));
     expect(clock.now()).toBeGreaterThan(startedAt);
     expect(await state(service)).toMatchObject({ failing_since: new Date(startedAt).toISOString() });
+  });
+
+  it('stays disabled since the same moment, for the same reason, if it is disabled again', async () => {
+    const { hook, clock, service, params } = await subscribe();
+    hook.answer = (response) => response.writeHead(410).end();
+    await causeEvent(service);
+    const before = await eventually('it is disabled', async () => {
+      const webhook = await state(service);
+      return webhook?.status === 'disabled' && webhook;
+    });
+    clock.advance(minute);
+    await service.ok('updateTeamWebhook', { params, body: { enabled: false } });
+    const { disabled_at, disabled_reason } = before;
+    expect(await state(service)).toMatchObject({ disabled_at, disabled_reason });
+    expect(disabled_reason).not.toBe('by request');
   });
 
   it('stays disabled if something else of it is changed', async () => {

@@ -28,6 +28,10 @@ describe('a message', () => {
     expect(message.run === undefined).toBe(/queue|build|connection|webhook/.test(type));
   });
 
+  it.each([{}, { type: 7, data: 'text' }])('of a payload without a kind is an event: %j', (payload) => {
+    expect(chatMessage(payload)).toMatchObject({ title: 'event', run: undefined });
+  });
+
   it('contains the question, its options, and a link to the request', () => {
     const questions = [{ question: 'Which account?', options: [{ label: 'A' }, { label: 'B' }] }, { question: 'Why?' }];
     const message = chatMessage(request({ type: 'question', title: 'Details', description: 'For the invoice', questions }));
