@@ -26,7 +26,8 @@ import { caller, newAgent, seedDatabase, untilEnded } from './seeded.js';
 import { circumstances, cleanEnvironment, median, processMemory, startService } from './support.js';
 
 const fewRuns = 1_000;
-const completedRuns = 400;
+/** Runs in a round. With a few hundred, much of the time would pass in compiling the code of the service. */
+const completedRuns = 1_500;
 /** Milliseconds between two questions of how many runs have ended. */
 const pause = 20;
 /** Consecutive runs, and syncs of the disk. */
