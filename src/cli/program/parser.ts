@@ -118,12 +118,8 @@ export function requireValues(args: readonly string[], options: Options): void {
 
 /** The words that an option is written with, and whether a value follows them. */
 function wordsOf([key, { short, metavar, negatable, aliases = [] }]: [string, Option]): [string, boolean][] {
-  const words = [flagName(key), ...(short === undefined ? [] : [`-${short}`])].map((word): [string, boolean] => [
-    word,
-    metavar !== undefined,
-  ]);
-  const others = [...(negatable ? [`no-${key}`] : []), ...aliases].map((name): [string, boolean] => [flagName(name), false]);
-  return [...words, ...others];
+  const names = [key, ...(negatable ? [`no-${key}`] : []), ...aliases].map(flagName);
+  return [...names, ...(short === undefined ? [] : [`-${short}`])].map((word) => [word, metavar !== undefined]);
 }
 
 /** The values of options by their keys: lists are never undefined, and booleans only if they can be negated. */

@@ -59,10 +59,8 @@ export class Sandbox implements SandboxFiles {
   /** The workspace on disk, which is created if it does not exist yet. */
   get #directory(): string {
     const directory = path.join(this.#home, 'workspace');
-    if (this.#isNew) {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
-      this.#isNew = false;
-    }
+    if (this.#isNew) createDirectory(directory);
+    this.#isNew = false;
     return directory;
   }
 
@@ -242,6 +240,16 @@ export class Sandbox implements SandboxFiles {
       await handle.close();
       throw error;
     }
+  }
+}
+
+/** Whatever prevents it, such as missing permissions, is trouble of the host, and not a failure of the run that needs the directory. */
+function createDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    if (hostTrouble(error) !== undefined) throw error;
+    throw Object.assign(new Error('The folder of a sandbox cannot be created.', { cause: error }), { code: 'EIO' });
   }
 }
 

@@ -8,7 +8,7 @@ import { itNeeding } from '../../support/requirements.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { heldDisk } from '../helpers/disk.ts';
-import { Gate, runOnce } from '../helpers/runtime.ts';
+import { type Behaviour, Gate, runOnce } from '../helpers/runtime.ts';
 import { startApi } from '../helpers/service.ts';
 
 const approval = async (host: RunHost) => {
@@ -315,4 +315,27 @@ it('a run is starting, and not running, until its folder exists', async () => {
   await rm(folder);
   clock.advance(10_000);
   await api.until(run.id, 'completed');
+});
+
+it('a run whose folder cannot be created when a step needs it is tried again, and does not fail', async () => {
+  const clock = new ManualClock();
+  const failures: string[] = [];
+  const gate = new Gate();
+  const work: Behaviour = async (host) => {
+    await gate.opened;
+    await host.sandbox.write('a', Buffer.from('b'));
+    return { status: 'completed' };
+  };
+  const api = await startApi({ clock, behaviours: { work }, log: ({ message }) => void failures.push(message) });
+  const { id } = await api.run('work');
+  await api.until(id, 'running');
+  const folder = join(api.dataDirectory, 'sandboxes');
+  await rm(folder, { recursive: true, force: true });
+  await writeFile(folder, 'in the way');
+  gate.open();
+  await eventually('the job has failed', () => failures.includes('a job failed and will be retried'));
+  expect((await api.ok('getRun', { params: { run_id: id } })).run.status).toBe('running');
+  await rm(folder);
+  clock.advance(10_000);
+  await api.until(id, 'completed');
 });

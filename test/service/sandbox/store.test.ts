@@ -3,6 +3,7 @@ import { appendFile, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, syml
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hostTrouble } from '../../../src/service/host-trouble.ts';
 import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
 import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
@@ -236,6 +237,15 @@ describe('a new sandbox', () => {
   ])('is not there if its place %s', async (_, prepare) => {
     await prepare();
     expect(store.newSandbox('s2')).toBeUndefined();
+  });
+
+  it('reports a failed disk if its folders cannot be created later, without the path', async () => {
+    const created = store.newSandbox('s2') as Sandbox;
+    await rm(root, { recursive: true });
+    await writeFile(root, '');
+    const failure = await created.list('').catch((error: unknown) => error);
+    expect(hostTrouble(failure)).toBe('disk_failed');
+    expect((failure as Error).message).toBe('The folder of a sandbox cannot be created.');
   });
 
   it('must have an ID that is a plain word', () => {

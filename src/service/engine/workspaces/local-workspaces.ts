@@ -44,7 +44,7 @@ async function filesOf(sandboxes: SandboxStore, engine: HasStore & HasFiles, id:
   return isEmpty ? new RecordedFiles(id, engine.store, openBytes(engine)) : sandboxes.open(id);
 }
 
-/** Whether a sandbox needs no folder yet. Otherwise its folder is gone, or was created by now. */
+/** Whether a sandbox needs no folder yet. Otherwise its folder is gone, or has been created by now. */
 async function isUnused(store: Store, id: string): Promise<boolean> {
   const state = await workspaceState(store, id);
   return state !== undefined && state.removed_at === null && state.version === 0;

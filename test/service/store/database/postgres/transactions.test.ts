@@ -178,7 +178,7 @@ describeNeeding(needsPostgres, 'a transaction on Postgres', () => {
     await expect(transaction).rejects.toThrow(DatabaseUnavailableError);
   });
 
-  it('begins on another connection if its own had ended, and fails if there is none', async () => {
+  it('begins on another connection if the first one was lost, and fails if there is none', async () => {
     const proxy = await DatabaseProxy.to(await newDatabase());
     const store = await openNode(proxy.url, 'node', 1);
     await insert(store, 'before');
