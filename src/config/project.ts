@@ -7,7 +7,7 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
-import { readFailure } from '../base/read-failure.ts';
+import { isAbsent, readFailure } from '../base/read-failure.ts';
 import { checkProfileName, parseSetting, settingDefinition } from './settings.ts';
 import type { ConfigStore } from './store.ts';
 
@@ -76,7 +76,7 @@ function readContent(file: string): { identity: string; text: string; hash: stri
     return { identity: identityOf(file), text: bytes.toString('utf8'), hash: createHash('sha256').update(bytes).digest('hex') };
   } catch (error) {
     if (error instanceof AopsError) throw error;
-    throw readFailure(error, file);
+    throw isAbsent(error) ? projectNotFound(`in ${path.dirname(file)}`) : readFailure(error, file);
   }
 }
 
@@ -126,9 +126,9 @@ function unknownKey(file: string, key: string): UsageError {
 
 const projectInvalid = (message: string, hint: string): UsageError => new UsageError(message, hint, 'project_file_invalid');
 
-/** The error if there is no file to trust. */
-export const projectNotFound = (directory: string): AopsError =>
-  new AopsError(`There is no .aops.toml in ${directory} or above it.`, {
+/** The error if there is no file to trust. @param where such as `in FOLDER` */
+export const projectNotFound = (where: string): AopsError =>
+  new AopsError(`There is no .aops.toml ${where}.`, {
     code: 'project_file_not_found',
     exit: exitCodes.notFound,
     hint: 'Create the file with a line such as profile = "NAME", or pass its path.',

@@ -182,6 +182,13 @@ describe('a .aops.toml with mistakes cannot be trusted', () => {
     expect(await explained('profile')).toMatchObject({ value: 'local' });
   });
 
+  it('a file that does not exist', async () => {
+    expect(await cli(['config', 'trust', '.'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`There is no .aops.toml in ${inside}.`),
+    });
+  });
+
   it('a file with another name', async () => {
     expect(await cli(['config', 'trust', 'aops.toml'])).toMatchObject({ code: 2, stderr: expect.stringContaining('would never be used') });
   });

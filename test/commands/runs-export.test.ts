@@ -1,5 +1,6 @@
 /** `aops runs export`: one file with everything about a run, without secrets, and without anything that a browser would execute or load. */
 import { createHash } from 'node:crypto';
+import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Compile } from 'typebox/compile';
@@ -9,8 +10,11 @@ import type { Outcome, RunHost, RuntimeEvent } from '../../src/service/runtimes/
 import type { Runtime } from '../../src/service/runtimes/runtime.ts';
 import { newPage } from '../support/browser-page.ts';
 import { describeWithChromium } from '../support/chromium.ts';
+import { ForeignService } from '../support/foreign-service.ts';
 import { png } from '../support/png.ts';
+import { runCli } from '../support/run-cli.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 const token = ['gh', 'p_', 'a1B2'.repeat(9)].join('');
 const hostile = `<script>alert(1)</script><img src=http://127.0.0.1:9/x onerror=alert(2)>"'\`\`\`\`&\u202e\u001b]0;x\u0007</details></pre></style><svg onload=alert(3)>`;
@@ -225,6 +229,27 @@ describe('runs export', () => {
     const unclear = await exportRun('ordinary', '--to', 'run.pdf');
     expect(unclear.stderr).toContain('Use .html, .md, or .json, or specify the format with --format.');
     expect(unclear.code).toBe(2);
+  });
+
+  it('uses any name that the user chooses', async () => {
+    const answer = await exportRun('ordinary', '--to', 'a\\b: 1. ', '--format', 'md', '--no-files', '--no-screenshots');
+    expect(answer).toMatchObject({ code: 0, stderr: '' });
+    expect(await service.read('a\\b: 1. ')).toContain('ordinary');
+  });
+
+  it('stays in its folder, whatever number the service sends', async () => {
+    const id = runs.ordinary as string;
+    const { run } = await service.get(id);
+    const foreign = await ForeignService.start({
+      'GET /v2/runs/:id': () => ({ run: { ...run, run_number: '/../../outside' } }),
+      'GET /v2/runs/:id/messages': () => ({ messages: [], total: 0 }),
+    });
+    const cwd = path.join(await temporaryFolder(), 'home', 'work');
+    await mkdir(cwd, { recursive: true });
+    const answer = await runCli(['runs', 'export', id, '--no-files', '--no-screenshots'], foreign.optionsIn(cwd, service.service.teamId));
+    expect(answer.code).toBe(0);
+    expect(await readdir(cwd)).toContain('run-_______outside.html');
+    expect(await readdir(path.dirname(cwd))).toEqual(['work']);
   });
 
   it('contains all messages of a long run in order', async () => {

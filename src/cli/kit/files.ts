@@ -1,7 +1,7 @@
 /** Writes pages and files from the service: into a file, completely or not at all, or to stdout. */
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
-import { type Content, LocalFolder, type WriteOptions } from '../../client/transfers/local-files.ts';
+import { type Content, chosenFile, type WriteOptions } from '../../client/transfers/local-files.ts';
 import type { Context } from './context.ts';
 
 /** Makes sure that a file can be written. @throws UsageError when there is something that must not be replaced */
@@ -22,10 +22,7 @@ export async function saveContent(
   return folder.write(name, content, { ...options, replace: force, signal: context.signal });
 }
 
-const place = (context: Context, file: string) => {
-  const target = path.resolve(context.cwd, file);
-  return { folder: new LocalFolder(path.dirname(target)), name: path.basename(target) };
-};
+const place = (context: Context, file: string) => chosenFile(path.resolve(context.cwd, file));
 
 /** Writes to stdout: byte for byte, but sanitised on a terminal. @throws UsageError for content that is not text on a terminal */
 export async function printContent(context: Context, content: Content, isText: boolean): Promise<void> {

@@ -70,13 +70,18 @@ export interface StagedFile {
 /** A folder to write into. */
 export class LocalFolder {
   readonly path: string;
+  readonly #partsOf: (name: string) => readonly string[];
   #root: string | undefined;
   /** Real paths of folders that were checked or created, and whether they were created. */
   readonly #knownFolders = new Map<string, boolean>();
 
-  /** @param folder absolute; created with the first file. It may be reached through a link, because the user named it */
-  constructor(folder: string) {
+  /**
+   * @param folder absolute; created with the first file. It may be reached through a link, because the user named it
+   * @param partsOf the parts of a name, once it is checked
+   */
+  constructor(folder: string, partsOf: (name: string) => readonly string[] = safeParts) {
     this.path = folder;
+    this.#partsOf = partsOf;
   }
 
   /** The path of a file below the folder. @throws AopsError `unsafe_name` */
@@ -200,7 +205,7 @@ export class LocalFolder {
 
   /** The parts of a name and its path below the folder. @throws AopsError `unsafe_name` */
   #resolve(name: string): { parts: readonly string[]; displayPath: string } {
-    const parts = safeParts(name);
+    const parts = this.#partsOf(name);
     return { parts, displayPath: path.join(this.path, ...parts) };
   }
 
@@ -228,6 +233,15 @@ export class LocalFolder {
     return folder;
   }
 }
+
+/**
+ * A file that the user has named: the folder it is in, and its name there, which may be any that the system accepts.
+ * @param file absolute
+ */
+export const chosenFile = (file: string): { folder: LocalFolder; name: string } => ({
+  folder: new LocalFolder(path.dirname(file), (name) => [name]),
+  name: path.basename(file),
+});
 
 function makeRoot(folder: string): string {
   try {

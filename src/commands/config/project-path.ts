@@ -11,7 +11,7 @@ export const projectFileArgument = optionalArgument('The file, or its folder (de
 /** The absolute path. @throws AopsError `project_file_not_found`, UsageError for a file with another name, which would never be used */
 export function projectPath({ project, cwd }: Context, file: string | undefined): string {
   if (file === undefined) {
-    if (project === undefined) throw projectNotFound(cwd);
+    if (project === undefined) throw projectNotFound(`in ${cwd} or above it`);
     return project.file;
   }
   const absolute = path.resolve(cwd, file);

@@ -70,8 +70,7 @@ export default defineCommand({
       await printContent(context, bytes, true);
       return undefined;
     }
-    const { number, id } = content.head.run;
-    const file = to ?? `run-${number ?? id}.${format}`;
+    const file = to ?? `${fileNameOf(content.head.run)}.${format}`;
     checkTarget(context, file, force);
     const size = await saveContent(context, bytes, file, force);
     return { file, format, bytes: size, left_out: content.leftOut(), redactions: content.redaction.list };
@@ -109,3 +108,6 @@ async function* inChunks(parts: AsyncIterable<string>): AsyncGenerator<string, v
   }
   if (chunk !== '') yield chunk;
 }
+
+/** A name for the file of a run that is safe, whatever the service sends. */
+const fileNameOf = ({ number, id }: { number: unknown; id: string }): string => `run-${String(number ?? id).replaceAll(/[^\w-]/g, '_')}`;

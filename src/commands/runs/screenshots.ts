@@ -3,6 +3,7 @@ import { pluralize } from '../../base/pluralize.ts';
 import { openTeamPage, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
+import { checkTarget } from '../../cli/kit/files.ts';
 import { flag, text } from '../../cli/kit/flags.ts';
 import { wholeList } from '../../cli/kit/list.ts';
 import { column, listOutput, timeColumn } from '../../cli/kit/output.ts';
@@ -58,7 +59,7 @@ export default defineCommand({
     const params = { run_id };
     const file = input.html === undefined ? undefined : path.resolve(context.cwd, input.html);
     const strip = file === undefined ? undefined : await import('./film-strip/film-strip.ts');
-    if (file !== undefined) strip?.checkFilmStrip(file, input.force);
+    if (file !== undefined) checkTarget(context, file, input.force);
     const timeline = async () => {
       const { data } =
         agent_id === undefined

@@ -1,8 +1,7 @@
 /** Writes the screenshots of a run to one HTML file, picture by picture, so that large files need little memory. */
-import path from 'node:path';
 import { version } from '../../../base/version.ts';
 import type { Context } from '../../../cli/kit/context.ts';
-import { LocalFolder } from '../../../client/transfers/local-files.ts';
+import { saveContent } from '../../../cli/kit/files.ts';
 import type { Run, ScreenshotToolExecution } from '../../../interface/types.ts';
 import { startTransferProgress } from '../../../terminal/transfer-progress.ts';
 import type { Shot } from '../shots.ts';
@@ -17,9 +16,6 @@ export interface FilmStripOptions {
   /** Reads the timeline again. */
   renewTimeline: () => Promise<readonly ScreenshotToolExecution[]>;
 }
-
-/** Checks that the film strip can be written. @throws UsageError when the file exists and must not be overwritten */
-export const checkFilmStrip = (file: string, force: boolean): void => place(file).folder.check(place(file).name, force);
 
 /**
  * Writes the film strip, completely or not at all, and returns how many pictures are missing.
@@ -49,12 +45,9 @@ export async function writeFilmStrip(
     }
     yield Buffer.from(pageFoot(version));
   }
-  const { folder, name } = place(file);
   try {
-    return { bytes: await folder.write(name, content, { replace: force, signal }), missing };
+    return { bytes: await saveContent(context, content, file, force), missing };
   } finally {
     progress.stop();
   }
 }
-
-const place = (file: string) => ({ folder: new LocalFolder(path.dirname(file)), name: path.basename(file) });
