@@ -79,3 +79,7 @@ export class UsageError extends AopsError {
 
 /** The message of anything that was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Whether the error comes from code that met what it was not written for: a mistake of aops, or something unknown in an answer. */
+export const isUnexpected = (error: unknown): boolean =>
+  error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError || error instanceof SyntaxError;

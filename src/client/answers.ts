@@ -1,4 +1,4 @@
-/** The top-level members that a response must have: enough to tell the response of an operation from any other JSON. */
+/** Checks the answers of a service, and keeps the last ones, so that a failure to use one can be explained. */
 import type { ErrorDetails } from '../base/errors.ts';
 import type { OperationId } from '../interface/operations.ts';
 import type { Response } from '../interface/types.ts';
@@ -60,4 +60,29 @@ export function checkAnswer<Id extends OperationId>(id: Id, { value }: Reading &
   const missingField = requiredMembers[id]?.find((name) => (value as Record<string, unknown>)[name] == null);
   if (missingField !== undefined) throw new UnusableAnswerError(details, missingField);
   return (id === 'getRun' ? { pending_human_request: null, ...value } : value) as Response<Id>;
+}
+
+/** An answer as it was received. */
+export interface ReceivedAnswer {
+  id: OperationId;
+  value: unknown;
+  details: ErrorDetails;
+}
+
+/** How many answers are kept: commands rarely combine more, and pages of a list can be large. */
+const maxKept = 8;
+
+export class Answers {
+  #last: ReceivedAnswer[] = [];
+
+  /** The last answers that were checked, newest first. */
+  get last(): readonly ReceivedAnswer[] {
+    return this.#last;
+  }
+
+  /** `checkAnswer` for an answer that is kept. */
+  check<Id extends OperationId>(id: Id, reading: Reading & { value?: unknown }, details: ErrorDetails): Response<Id> {
+    this.#last = [{ id, value: reading.value, details }, ...this.#last.slice(0, maxKept - 1)];
+    return checkAnswer(id, reading, details);
+  }
 }

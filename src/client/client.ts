@@ -9,7 +9,7 @@ import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
 import type { Dispatcher } from '../base/undici.ts';
 import type { Input, JsonOperationId, Response, StreamOperationId } from '../interface/types.ts';
-import { checkAnswer } from './answers.ts';
+import { Answers } from './answers.ts';
 import { abandonedChange, DeadlineError, OutcomeUnknownError, RateLimitedError, toNotOfferedError } from './errors.ts';
 import { EventConnector, type OpenEventsOptions } from './event-connector.ts';
 import type { EventReader } from './event-reader.ts';
@@ -32,6 +32,7 @@ export type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
 
 export class Client {
   readonly baseUrl: string;
+  readonly answers = new Answers();
   /** The base URL in parts. */
   readonly #base: { origin: string; prefix: string };
   readonly #options: ClientOptions;
@@ -100,7 +101,7 @@ export class Client {
     const response = await this.send(request, options).catch((error: unknown) => {
       throw toNotOfferedError(id, error);
     });
-    return checkAnswer(id, readJson(response), { status: response.status, method: request.method, path: request.path });
+    return this.answers.check(id, readJson(response), { status: response.status, method: request.method, path: request.path });
   }
 
   /** Reserves the keys of the next change of a target: concurrent changes reserve them in a fixed order before they start. */

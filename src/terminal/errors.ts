@@ -1,5 +1,5 @@
 /** Errors as people and scripts read them on stderr. */
-import { AopsError, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
+import { AopsError, type ErrorDetails, type ExitCode, exitCodes, isUnexpected } from '../base/errors.ts';
 import { escapeJson, sanitize, sanitizeLine } from './sanitize.ts';
 import { plainStyles, type Styles } from './style.ts';
 
@@ -30,7 +30,10 @@ export function renderError(error: unknown, view: ErrorView): string {
 const errorJson = (error: unknown, view: ErrorView): string =>
   escapeJson(JSON.stringify({ error: { ...errorFields(error), hint: hintOf(error, view) } }));
 
-function hintOf(error: unknown, { suggested }: ErrorView): string | undefined {
+const mistakeHint = 'This is a mistake in aops. Run the command again with --debug, and report what it prints.';
+
+function hintOf(error: unknown, { suggested, debug }: ErrorView): string | undefined {
+  if (isUnexpected(error)) return debug ? undefined : mistakeHint;
   const hint = error instanceof AopsError ? error.hint : undefined;
   return hint === undefined || suggested === undefined ? hint : suggested(hint);
 }
@@ -59,12 +62,10 @@ function errorLines(error: unknown, view: ErrorView): string {
   // Further lines are indented, so that an untrusted message cannot fake a hint.
   const message = sanitize(messageOf(error)).trimEnd().replaceAll('\n', '\n  ');
   const lines = [error instanceof AopsError && error.isIntended ? message : `${styles.error('error:')} ${message}`];
-  if (error instanceof AopsError) {
-    const facts = factsOf(error.details);
-    if (facts) lines.push(styles.dim(`  ${facts}`));
-    const hint = hintOf(error, view);
-    if (hint) lines.push(`${styles.accent('hint:')} ${sanitize(hint).replaceAll('\n', '\n  ')}`);
-  }
+  const facts = error instanceof AopsError ? factsOf(error.details) : '';
+  if (facts) lines.push(styles.dim(`  ${facts}`));
+  const hint = hintOf(error, view);
+  if (hint) lines.push(`${styles.accent('hint:')} ${sanitize(hint).replaceAll('\n', '\n  ')}`);
   if (debug) lines.push(styles.dim(sanitize(stacksOf(error))));
   return lines.join('\n');
 }

@@ -57,7 +57,7 @@ describe('lines', () => {
   });
 
   test('name an error without a message, and show a thrown text', () => {
-    expect(renderError(new TypeError(''), { json: false })).toBe('error: TypeError');
+    expect(renderError(new Error(''), { json: false })).toBe('error: Error');
     expect(renderError('just text', { json: false })).toBe('error: just text');
   });
 
@@ -76,6 +76,16 @@ describe('lines', () => {
     expect(renderError(error, { json: false, debug: true })).toMatch(
       /error: outer\nError: outer\n {4}at [\s\S]*caused by Error: inner\n {4}at /,
     );
+  });
+
+  test('ask for a report of mistakes in the code, and not of what the system reports', () => {
+    const hint = 'hint: This is a mistake in aops. Run the command again with --debug, and report what it prints.';
+    for (const mistake of [new TypeError('x'), new RangeError('x'), new ReferenceError('x'), new SyntaxError('x')]) {
+      expect(renderError(mistake, { json: false })).toBe(`error: x\n${hint}`);
+      expect(JSON.parse(renderError(mistake, { json: true })).error).toMatchObject({ code: 'unexpected', hint: hint.slice(6) });
+      expect(renderError(mistake, { json: false, debug: true })).not.toContain('hint:');
+    }
+    expect(renderError(Object.assign(new Error('x'), { code: 'EIO' }), { json: false })).toBe('error: x');
   });
 
   test.each([[undefined], [null], [''], [{}]])('show a message even for %j', (thrownValue) => {
@@ -102,7 +112,7 @@ describe('JSON', () => {
   });
 
   test('covers unknown errors and rate limits', () => {
-    expect(JSON.parse(renderError(new TypeError('x'), { json: true }))).toEqual({ error: { code: 'unexpected', message: 'x', exit: 1 } });
+    expect(JSON.parse(renderError(new Error('x'), { json: true }))).toEqual({ error: { code: 'unexpected', message: 'x', exit: 1 } });
     const unreadable = Object.assign(new Error('No such file.'), { code: 'ENOENT', hint: 'x', details: { status: 404 } });
     expect(JSON.parse(renderError(unreadable, { json: true }))).toEqual({
       error: { code: 'unexpected', message: 'No such file.', exit: 1 },

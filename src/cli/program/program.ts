@@ -285,7 +285,7 @@ class Program {
         throw command.mutates && isFormError(error) ? afterChanges(error) : error;
       });
     } catch (error) {
-      this.#exit = await presentFailure(context, command, error);
+      this.#exit = await presentFailure(context, command, await session.explained(error));
     } finally {
       await session.end();
     }

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { steadyTime, systemClock } from '../../base/clock.ts';
 import { parseDuration } from '../../base/duration.ts';
-import { AopsError, exitCodes } from '../../base/errors.ts';
+import { AopsError, exitCodes, isUnexpected } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { RetryBudget } from '../../client/retry-budget.ts';
 import { type ConfigPaths, configPaths, homeFolder } from '../../config/paths.ts';
@@ -95,6 +95,14 @@ export class Session {
     terminal.brokenPipe.addEventListener('abort', this.#abandon);
     for (const warning of store.warnings) terminal.warn(warning);
     if (limit !== undefined) this.#startDeadline(limit, timeout as string);
+  }
+
+  /** The error to report: if an answer of the service is the reason for an unexpected one, an error that says what is wrong with it. */
+  async explained(error: unknown): Promise<unknown> {
+    if (!isUnexpected(error)) return error;
+    const client = await this.#client?.catch(() => undefined);
+    const { unfitAnswer } = await import('../../client/unfit-answer.ts');
+    return unfitAnswer(client?.answers.last ?? [], error) ?? error;
   }
 
   /** Closes the client and removes the signal listeners. */
