@@ -109,7 +109,7 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
   const body = errorBody(response);
   const error = new ServiceAnswerError(status, body, details, status === 401 ? situation.rejectedHint : undefined);
   const running = body.error === 'idempotency_in_progress';
-  if (isReplayed(response) && !running) {
+  if (progress.key !== undefined && isReplayed(response) && !running) {
     const isPoisoned = (status === 429 || status === 401) && !progress.rekeyed;
     return isPoisoned
       ? { next: 'rekey', waitMilliseconds: backoff(0, random), reason: `a stored ${status} was replayed` }

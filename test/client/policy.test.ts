@@ -189,6 +189,12 @@ describe('a stored refusal', () => {
   });
 });
 
+it('a request without a key cannot have a stored response', () => {
+  const reason = 'the service answered 500';
+  expect(decisionAfter(storedOutcome(500), readRequest)).toMatchObject({ next: 'retry', reason });
+  expect(decisionAfter(storedOutcome(404), readRequest)).not.toHaveProperty('error.hint', expect.stringContaining('was first used'));
+});
+
 describe('a rate limit', () => {
   const limitedOutcome = (headers = {}) => answerOutcome(429, { error: 'rate_limited' }, headers);
 
