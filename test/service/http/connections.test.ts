@@ -623,6 +623,7 @@ describe('authorization', () => {
     ['an address that is no web page', {}, { authorization_endpoint: 'file:///etc/passwd' }, 400, 'oauth_not_supported', false],
     ['an address that starts a program', {}, { authorization_endpoint: 'ms-help:x' }, 400, 'oauth_not_supported', false],
     ['a registration inside the network', {}, { registration_endpoint: 'http://10.0.0.7/register' }, 400, 'oauth_failed', false],
+    ['a return to something else than an address', { return_url: 'nowhere' }, {}, 400, 'invalid_request', false],
     ['a return to nowhere', { return_url: 'javascript:alert(1)' }, {}, 400, 'invalid_request', false],
     ['an unknown connection', { reconnect_instance_id: randomUUID() }, {}, 404, 'connection_not_found', false],
     ['a custom integration', { custom_integration_id: randomUUID() }, {}, 404, 'custom_integration_not_found', false],

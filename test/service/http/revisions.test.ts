@@ -147,7 +147,9 @@ describe('a builder run', () => {
     expect(declinedRun).toMatchObject({ status: 'cancelled', resolution: 'declined', warnings: null });
     expect(inputOf((await revision(api, draft)).config)).toBe(procedure);
     expect(failure(await api.call('declineRevision', at(draft)))).toEqual([409, 'builder_run_not_waiting_for_approve']);
-    expect(failure(await api.call('discardRevision', at(draft)))).toEqual([409, 'builder_run_not_active']);
+    const refusal = await api.call('discardRevision', at(draft));
+    expect(failure(refusal)).toEqual([409, 'builder_run_not_active']);
+    expect(refusal.body).toMatchObject({ message: expect.stringContaining('(declined)') });
   });
 
   it('writes the first procedure of a revision without one', async () => {

@@ -104,6 +104,7 @@ describe('a schedule', () => {
     const changes = [{ recurring: false }, { recurring: true }, { task: '  ' }, {}];
     for (const body of changes) await fixture.api.ok('updateSchedule', { params, body });
     expect(await list(fixture)).toMatchObject([{ recurring: true, task: null }]);
+    expect(await fixture.api.ok('updateSchedule', { params, body: { recurring: null } })).toMatchObject({ recurring: null });
     expect(await fixture.api.ok('updateSchedule', { params, body: { enabled: false } })).toMatchObject({
       enabled: false,
       next_run_at: null,

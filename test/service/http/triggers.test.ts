@@ -99,6 +99,7 @@ describe('case triggers', () => {
       expect(failure(second)).toEqual([409, 'agent_has_case_trigger']);
       expect(second.body).toHaveProperty('message', expect.stringContaining(text));
     }
+    expect((await api.ok('updateAgentCaseTrigger', { params: triggerParams, body: {} })).case_trigger).toMatchObject({ concurrency: 1 });
     const changedTrigger = await api.ok('updateAgentCaseTrigger', {
       params: triggerParams,
       body: { case_queue_id: otherQueue.id, enabled: false, concurrency: null },
@@ -228,6 +229,15 @@ describe('dispatching', () => {
     expect((await api.ok('listRuns')).data[0]).toMatchObject({ case_queue_item_id: null, case_queue_id: null });
     expect((await api.ok('listRuns', { query: { case_queue_id: unknownId } })).total).toBe(0);
     expect((await deliveries(api)).map(({ event }) => event).sort()).toEqual(['queue.case.claimed', 'queue.case.completed']);
+  });
+
+  it('starts a run with only the title of a case without data', async () => {
+    const { api, queue_id } = await withQueue();
+    await trigger(api, await scriptedAgent(api, 'Checker', '- say: "[{{ message }}]"'), queue_id);
+    const [row] = (await add(api, queue_id, [{ title: 'Invoice 7' }])) as [Case];
+    const { claimed_by_run_id } = await until(api, row.id, 'completed');
+    await api.until(claimed_by_run_id as string, 'completed');
+    expect(await api.texts(claimed_by_run_id as string)).toEqual(['Invoice 7', '[Invoice 7]']);
   });
 
   it('takes cases whose postponement has ended first, then by priority, then by age', async () => {

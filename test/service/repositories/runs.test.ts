@@ -216,6 +216,20 @@ describe('a run with a repository', () => {
     expect(summary(await changes(run.id))).toEqual([['added', 'count']]);
   });
 
+  it('names ten submodules, and says how many more there are', async () => {
+    const whole = await newRepository(path.join(service.folder, 'many-parts'), { 'a.txt': 'a' });
+    const names = Array.from({ length: 12 }, (_, index) => `libs/part-${String(index).padStart(2, '0')}`);
+    for (const name of names) {
+      await whole.git('config', '-f', '.gitmodules', `submodule.${name}.path`, name);
+      await whole.git('config', '-f', '.gitmodules', `submodule.${name}.url`, 'https://git.example/part.git');
+      await whole.git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},${name}`);
+    }
+    await whole.git('add', '.gitmodules');
+    await whole.git('commit', '--quiet', '-m', 'Add submodules');
+    const run = await finishedRun(minimalSteps, { path: whole.folder });
+    expect((await texts(run.id))[0]).toContain(`their folders are empty: ${names.slice(0, 10).join(', ')}, and 2 more.`);
+  });
+
   it('hides the folder of the repository in a listing of the workspace', async () => {
     const run = await finishedRun(minimalSteps, { path: shop.folder });
     const names = async (folder: string) =>

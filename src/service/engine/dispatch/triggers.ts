@@ -116,7 +116,7 @@ export async function updateTrigger(
     await updateTriggerRow(trx, row.id, {
       queue_id: queueId,
       enabled: settings.enabled === undefined ? row.enabled : settings.enabled ? 1 : 0,
-      concurrency: settings.concurrency === undefined ? row.concurrency : settings.concurrency,
+      concurrency: settings.concurrency,
       updated_at: now,
     });
     await nudgeDispatch(trx, queueId, engine.clock.now());
