@@ -171,11 +171,9 @@ export class AnswerTooLargeError extends AopsError {
 
 /** The service accepted the request, but its response is not the object that the interface describes. */
 export class UnusableAnswerError extends AopsError {
-  /** @param missingField the member that is missing, if the response is an object at all */
-  constructor(details: ErrorDetails, missingField?: string) {
-    const missingText =
-      missingField === undefined ? 'the object that this operation returns' : `the "${missingField}" that this operation returns`;
-    super(`The service answered ${details.status} without ${missingText}.`, {
+  /** @param missing what is missing in the response, such as `the list "runs"` */
+  constructor(details: ErrorDetails, missing = 'the object') {
+    super(`The service answered ${details.status} without ${missing} that this operation returns.`, {
       code: 'unusable_answer',
       exit: exitCodes.failure,
       hint: 'Check that the base URL belongs to an agent operations service (`aops config explain`).',

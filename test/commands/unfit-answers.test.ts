@@ -135,3 +135,14 @@ it('names the member of the answer, and says whether a change was carried out', 
   expect(created.code).toBe(1);
   expect(created.stderr).toContain('It carried out the change.');
 });
+
+it('is not understood as something that it is not', async () => {
+  change = (body, { path }) => (path.endsWith('/sandbox/files') ? { data: [] } : body);
+  expect((await run('sandbox ls $run')).stderr).toContain(
+    'The service answered 200 without the object "data" that this operation returns.',
+  );
+  change = (body, { path }) => (path.endsWith(`/${ids.run}`) ? { run: [] } : body);
+  expect((await run('runs respond $run --approve')).stderr).toContain('without the object "run"');
+  change = (body, { path }) => (path.endsWith('/runs') ? { data: 'runs', total: 4 } : body);
+  expect((await run('runs list')).stderr).toContain('without the list "data"');
+});

@@ -72,7 +72,7 @@ export function prepareArchive(
     const details = { status: response.status, method, path };
     const answer = checkAnswer('uploadSandboxArchive', readJson(response), details);
     if (answer.files !== files.length || answer.size_bytes !== files.reduce((sum, { size }) => sum + size, 0))
-      throw new UnusableAnswerError(details, answer.files === files.length ? 'size_bytes' : 'files');
+      throw new UnusableAnswerError(details, `the right "${answer.files === files.length ? 'size_bytes' : 'files'}"`);
   };
 }
 
