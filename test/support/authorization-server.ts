@@ -50,8 +50,11 @@ export class AuthorizationServer {
     await new Promise((resolve) => this.#http.close(resolve));
   }
 
-  /** Makes an MCP server accept the tokens of this server, and say so in its metadata. */
-  protect(server: McpServer, { scope = 'tickets:write', resource = server.url } = {}): void {
+  /**
+   * Makes an MCP server accept the tokens of this server, and say so in its metadata.
+   * @param scope the one that the server requires, or null if it does not say
+   */
+  protect(server: McpServer, { scope = 'tickets:write', resource = server.url }: { scope?: string | null; resource?: string } = {}): void {
     server.guard = (request, response) => {
       if (request.url === '/.well-known/oauth-protected-resource/mcp') {
         json(response, 200, { resource, authorization_servers: [this.url], scopes_supported: ['tickets:read', 'tickets:write'] });
@@ -60,7 +63,9 @@ export class AuthorizationServer {
       const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
       if (token !== undefined && this.tokens.has(token)) return false;
       const metadata = `${server.origin}/.well-known/oauth-protected-resource/mcp`;
-      response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${metadata}", scope="${scope}"` }).end();
+      response
+        .writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${metadata}"${scope === null ? '' : `, scope="${scope}"`}` })
+        .end();
       return true;
     };
   }

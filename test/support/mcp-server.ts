@@ -26,6 +26,7 @@ const tools = [
   },
   { name: 'json_text', description: 'Answers with JSON in a text', inputSchema: { type: 'object' as const } },
   { name: 'fail', description: 'Fails', inputSchema: { type: 'object' as const } },
+  { name: 'fail_silently', inputSchema: { type: 'object' as const } },
   { name: 'hang', inputSchema: { type: 'object' as const } },
   { name: 'huge', description: 'Answers with far too much text', inputSchema: { type: 'object' as const } },
   { name: 'picture', inputSchema: { type: 'object' as const } },
@@ -91,6 +92,8 @@ export class McpServer {
         return { content: text('{"open": 3}') };
       case 'fail':
         return { content: text('There is no such queue.'), isError: true };
+      case 'fail_silently':
+        return { content: text(' '), isError: true };
       case 'hang':
         return new Promise(() => undefined);
       case 'huge':

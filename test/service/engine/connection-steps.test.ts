@@ -83,6 +83,7 @@ describe('a tool step with a connection', () => {
 
   it.each([
     ['the tool says so', 'tickets', 'fail', 'Step 1 (tool, line 3): There is no such queue.'],
+    ['the tool does not say why', 'tickets', 'fail_silently', 'Step 1 (tool, line 3): the tool failed without giving a reason.'],
     ['there is no such tool', 'tickets', 'nothing', 'Unknown tool nothing'],
     ['there is no such connection', 'nobody', 'x', 'Step 1 (tool, line 3): There is no connection nobody.'],
     ['the server is gone', 'gone', 'x', 'the connection gone could not be used: the connection was refused.'],

@@ -423,6 +423,14 @@ describe('authorization', () => {
     expect(failure(insideAnswer)).toEqual([400, 'connection_host_not_allowed']);
   });
 
+  it('asks for all scopes that the server supports if it does not say which it requires', async () => {
+    const service = await api();
+    const { server, issuer } = await startAuthorized(service);
+    issuer.protect(server, { scope: null });
+    const url = new URL(await start(service, { mcp_server_url: server.url }));
+    expect(url.searchParams.get('scope')).toBe('tickets:read tickets:write offline_access');
+  });
+
   it('is granted by a person, creates a working connection, and is renewed', async () => {
     const clock = new ManualClock();
     const service = await api({ clock });

@@ -152,6 +152,23 @@ describe('a builder run', () => {
     expect(refusal.body).toMatchObject({ message: expect.stringContaining('(declined)') });
   });
 
+  it('executes a procedure whose text is in several messages', async () => {
+    const api = await script();
+    const content = [
+      { type: 'input_text' as const, text: 'steps:\n' },
+      { type: 'input_file' as const, file_id: 'x' },
+    ];
+    const input = [
+      { role: 'user' as const, content: 'version: 1' },
+      { role: 'user' as const, content: [...content, { type: 'input_text' as const, text: '  - say: Hello' }] },
+    ];
+    const build = { name: 'first', config: { ...config('', 'script'), data: { ...config('', 'script').data, input } } };
+    const { agent } = await api.ok('createAgent', { body: { name: 'Parts', build } });
+    const { run } = await api.ok('startRun', { body: { agent_id: agent.id } });
+    await api.until(run.id, 'completed');
+    expect(await api.texts(run.id)).toEqual(['Hello']);
+  });
+
   it('writes the first procedure of a revision without one', async () => {
     const api = await script();
     const { agent } = await api.ok('createAgent', { body: { name: 'Empty' } });
@@ -293,6 +310,7 @@ describe('a review', () => {
     for (const id of ['acceptRevision', 'declineRevision'] as const) {
       const refusal = await api.call(id, { ...at(draft), body: { builder_run_id: first.id, expected_started_at: first.started_at } });
       expect(failure(refusal)).toEqual([409, 'builder_run_changed']);
+      expect(refusal.text).toContain('another builder run has taken its place');
       expect((refusal.body as unknown as { details: object[] }).details).toEqual([
         { path: 'builder_run_id', message: `is now ${second.id}, which was started for another request at ${second.created_at}` },
       ]);
@@ -306,6 +324,8 @@ describe('a review', () => {
     const draft = await live(api);
     const id = await generate(api, draft, 'remove the approval');
     const askingRun = await until(api, draft, 'waiting_for_input');
+    const secondGeneration = await api.call('generateRevision', { ...at(draft), body: { prompt: 'remove step 1' } });
+    expect(secondGeneration.text).toContain('Wait until it ends, or discard it first.');
     clock.advance(1_000);
     const [question] = requestOf(askingRun).questions ?? [];
     const answers = { [question?.question as string]: 'Step 2 (approve): Pay?' };
@@ -316,6 +336,7 @@ describe('a review', () => {
       const refusal = await api.call('acceptRevision', { ...at(draft), body: { builder_run_id: id, expected_started_at } });
       expect(failure(refusal)).toEqual([409, 'builder_run_changed']);
       expect(refusal.text).toContain('expected_started_at');
+      expect(refusal.text).toContain('it was answered and has started over');
     }
     const sameInstant = new Date(run.started_at as string).toISOString().replace('Z', '+00:00');
     await api.ok('acceptRevision', { ...at(draft), body: { builder_run_id: id, expected_started_at: sameInstant } });
@@ -338,7 +359,7 @@ describe('an active builder run', () => {
     const run = await propose(api, draft);
     const secondGeneration = await api.call('generateRevision', { ...at(draft), body: { prompt: 'remove step 1' } });
     expect(failure(secondGeneration)).toEqual([409, 'builder_run_active']);
-    expect(secondGeneration.text).toContain(run.id);
+    expect(secondGeneration.text).toContain(`${run.id} is waiting_for_approve. Accept, decline, or discard it first.`);
     expect(failure(await api.call('updateRevision', { ...at(draft), body: { config: config(procedure, 'script') } }))).toEqual([
       409,
       'builder_run_active',

@@ -404,6 +404,8 @@ describe('dispatching', () => {
     gate.open();
     for (const { id } of cases) await until(api, id, 'needs_input');
     expect(maximum).toBe(2);
+    const { consumers } = await api.ok('listQueueAgents', { params: { queue_id } });
+    expect(consumers).toMatchObject([{ concurrency_limit: 2, at_concurrency_limit: false }]);
   });
 
   it('claims each of a thousand cases exactly once, whatever is done to them at the same time', async () => {
