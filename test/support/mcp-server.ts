@@ -26,7 +26,6 @@ const tools = [
   },
   { name: 'json_text', description: 'Answers with JSON in a text', inputSchema: { type: 'object' as const } },
   { name: 'fail', description: 'Fails', inputSchema: { type: 'object' as const } },
-  { name: 'fail_silently', inputSchema: { type: 'object' as const } },
   { name: 'hang', inputSchema: { type: 'object' as const } },
   { name: 'huge', description: 'Answers with far too much text', inputSchema: { type: 'object' as const } },
   { name: 'picture', inputSchema: { type: 'object' as const } },
