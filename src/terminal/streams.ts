@@ -20,6 +20,11 @@ export interface JobControl {
   onContinue(listener: () => void): () => void;
   /** Calls the listener when the process ends. Returns a function that removes the listener. */
   onExit(listener: () => void): () => void;
+  /**
+   * Lets Ctrl-C and SIGTERM end the process at once while work is in progress. For work that can block the event loop for any time, such
+   * as a filter of the user: nothing could handle the signals.
+   */
+  interruptibly<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 export interface TerminalStreams {
@@ -80,6 +85,11 @@ export class Terminal {
     this.#options = { ...this.#options, ...options };
     this.out.setColor(this.#options.color ?? 'auto');
     this.err.setColor(this.#options.color ?? 'auto');
+  }
+
+  /** Does work that may block the event loop for any time, such as a filter of the user, so that Ctrl-C can end it. */
+  interruptibly<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.jobs === undefined ? work() : this.jobs.interruptibly(work);
   }
 
   get quiet(): boolean {

@@ -112,6 +112,7 @@ class ShellCommand {
       // Signals end the script, not the command.
       on: () => undefined,
       removeListener: () => undefined,
+      rawListeners: () => [],
       kill: (target, signal) => process.kill(target, signal),
       memoryUsage: () => process.memoryUsage(),
       cpuUsage: () => process.cpuUsage(),

@@ -110,6 +110,7 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
     cwd: () => options.cwd ?? process.cwd(),
     on: (signal, listener) => listeners[signal].add(listener),
     removeListener: (signal, listener) => listeners[signal].delete(listener),
+    rawListeners: (signal) => [...listeners[signal]],
     memoryUsage: () => process.memoryUsage(),
     cpuUsage: () => process.cpuUsage(),
   });

@@ -33,6 +33,7 @@ async function openScreen(lines: readonly string[]) {
         onExit = listener;
         return () => undefined;
       },
+      interruptibly: (work) => work(),
     },
   });
   const screen = new FullScreen(terminal, clock, {

@@ -36,6 +36,7 @@ function fakeJobs() {
     },
     onContinue: on('continue'),
     onExit: on('exit'),
+    interruptibly: (work) => work(),
   };
   const send = (name: keyof typeof listeners): void => {
     for (const listener of listeners[name]) listener();
@@ -119,7 +120,7 @@ describe.each(kinds)('a prompt of the kind %s', (_, seen, show) => {
 
   it('cannot be stopped where jobs cannot', async () => {
     const { answer, stdin, written, press } = await openPrompt(show, seen, {
-      jobs: { onContinue: () => () => undefined, onExit: () => () => undefined },
+      jobs: { onContinue: () => () => undefined, onExit: () => () => undefined, interruptibly: (work) => work() },
     });
     expect(await written(() => stdin.write('\u001a'))).toBe('');
     await press('\u0003');

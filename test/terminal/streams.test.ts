@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 import { type ColorMode, wantsColor } from '../../src/terminal/capabilities.ts';
 import { OutputSide, type OutputStream } from '../../src/terminal/sides.ts';
-import { outputFailure, Terminal } from '../../src/terminal/streams.ts';
+import { type JobControl, outputFailure, Terminal } from '../../src/terminal/streams.ts';
 import { loadStyles } from '../../src/terminal/style.ts';
 import { fakeTerminal, hostileInput, sanitizedHostileText } from './fake-streams.ts';
 
@@ -297,7 +297,7 @@ test.each([
 
 test('job control is that of the process', () => {
   const { in: input, out, err } = fakeTerminal().terminal;
-  const jobs = { onContinue: () => () => undefined, onExit: () => () => undefined };
+  const jobs: JobControl = { onContinue: () => () => undefined, onExit: () => () => undefined, interruptibly: (work) => work() };
   const streams = { stdin: input.stream, stdout: out.stream, stderr: err.stream, env: {} };
   expect(new Terminal({ ...streams, jobs }).jobs).toBe(jobs);
   expect(new Terminal(streams).jobs).toBeUndefined();

@@ -48,7 +48,7 @@ async function formWriter({ terminal, flags }: Context): Promise<(event: object)
   if (flags.template !== undefined) {
     const { render } = await parseTemplate(flags.template);
     return async (event) => {
-      const text = await render(event);
+      const text = await terminal.interruptibly(() => render(event));
       // A template with a condition prints nothing for the other events.
       if (text !== '') await print(`${text}\n`);
     };
@@ -56,7 +56,10 @@ async function formWriter({ terminal, flags }: Context): Promise<(event: object)
   const paths = pathsOf(flags);
   const selected = (event: object): unknown => (paths === undefined ? event : selectFields(event, paths));
   const { jq } = flags;
-  if (jq !== undefined) return async (event) => print(await runJq(selected(event), jq, terminal.out.isTTY));
+  if (jq !== undefined) {
+    const filter = (event: object) => terminal.interruptibly(() => runJq(selected(event), jq, terminal.out.isTTY));
+    return async (event) => print(await filter(event));
+  }
   return (event) => terminal.json(selected(event));
 }
 

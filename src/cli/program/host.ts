@@ -21,6 +21,8 @@ export interface Host {
   cwd(): string;
   on(event: HostEvent, listener: () => void): unknown;
   removeListener(event: HostEvent, listener: () => void): unknown;
+  /** The listeners of an event, as `on` and `removeListener` take them. */
+  rawListeners(event: HostEvent): readonly unknown[];
   /** Ends the process, with the exit code that was set. */
   exit?(): unknown;
   /** In bytes. */
@@ -47,5 +49,18 @@ export function jobControl(host: Host): JobControl {
   };
   // The whole process group is stopped: otherwise the shell would keep waiting for a launcher such as npx.
   const stop = host.platform === 'win32' ? {} : { stop: () => void host.kill(0, 'SIGTSTP') };
-  return { ...stop, onContinue: on('SIGCONT'), onExit: on('exit') };
+  return { ...stop, onContinue: on('SIGCONT'), onExit: on('exit'), interruptibly: (work) => withoutListeners(host, work) };
+}
+
+/** Lets SIGINT and SIGTERM end the process at once while work is in progress, as they do without any listener. */
+async function withoutListeners<Result>(host: Host, work: () => Promise<Result>): Promise<Result> {
+  const removed = (['SIGINT', 'SIGTERM'] as const).flatMap((event) =>
+    host.rawListeners(event).map((listener) => ({ event, listener: listener as () => void })),
+  );
+  for (const { event, listener } of removed) host.removeListener(event, listener);
+  try {
+    return await work();
+  } finally {
+    for (const { event, listener } of removed) host.on(event, listener);
+  }
 }

@@ -31,18 +31,15 @@ export async function presentResult(
     const isJson =
       (format === 'json' || format === 'ndjson' || (isRaw && format === 'table')) && flags.jq === undefined && flags.template === undefined;
     const safe = isJson && isGitHubActions(terminal.env) ? withoutCommandsInJson : (text: string): string => text;
-    await terminal.data(
-      safe(
-        await renderData(data, {
-          format: isRaw && format === 'table' ? 'json' : format,
-          fields: flags.fields,
-          jq: flags.jq,
-          template: flags.template,
-          knownFields,
-          view,
-        }),
-      ),
-    );
+    const options = {
+      format: isRaw && format === 'table' ? 'json' : format,
+      fields: flags.fields,
+      jq: flags.jq,
+      template: flags.template,
+      knownFields,
+      view,
+    } as const;
+    await terminal.data(safe(await terminal.interruptibly(() => renderData(data, options))));
   };
   if (result instanceof RowList) {
     if (isForPeople && output) return presentRows(context, output, result, view);
