@@ -56,7 +56,7 @@ async function openScreen(lines: readonly string[]) {
     length = stderr().length;
     return text;
   };
-  return { screen, events, type, written, resume: () => onContinue(), exit: () => onExit() };
+  return { screen, terminal, events, type, written, resume: () => onContinue(), exit: () => onExit() };
 }
 
 it('shows lines, then only those that change, and restores the terminal', async () => {
@@ -71,6 +71,16 @@ it('shows lines, then only those that change, and restores the terminal', async 
   screen.close();
   screen.draw(['more']);
   expect([written(), screen.isOpen]).toEqual(['', false]);
+});
+
+it('holds warnings back until the terminal shows lines again', async () => {
+  const { screen, terminal, written } = await openScreen(['one']);
+  written();
+  terminal.warn('The service does not answer.');
+  expect(written()).toBe('');
+  screen.close();
+  const text = written();
+  expect(text.indexOf('The service does not answer.')).toBeGreaterThan(text.indexOf(leaves));
 });
 
 it('passes on the keys that were pressed after it was shown, one at a time', async () => {
