@@ -134,6 +134,23 @@ describe('a tool step with a connection', () => {
     expect(connections.integrations.find(({ name }) => name === 'gone')?.broken_at).not.toBeNull();
   });
 
+  it('does not say that a connection works again after a call of which that is unclear', async () => {
+    const otherServer = await mcpServer();
+    const id = await connect('flaky', otherServer.url);
+    const brokenReason = async () => (await service.api<{ broken_reason: string | null }>('GET', `/connections/${id}`)).broken_reason;
+    const call = async (tool: string) => {
+      const run = await service.run(`- tool: { connection: flaky, name: ${tool}, on_error: continue }`);
+      await service.until(run, 'completed');
+      return brokenReason();
+    };
+    otherServer.require('x-api-key', () => 'k-1');
+    const reason = await call('json_text');
+    expect(reason).toEqual(expect.any(String));
+    otherServer.guard = () => false;
+    expect(await call('huge')).toBe(reason);
+    expect(await call('fail')).toBeNull();
+  });
+
   it('does not use the connection of another team, and needs an ID if a name is ambiguous', async () => {
     await connect('twin', server.url);
     const id = await connect('twin', server.url);
