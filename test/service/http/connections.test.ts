@@ -16,7 +16,7 @@ import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
 import type { Api } from '../helpers/service.ts';
-import { storedText } from '../helpers/stored.ts';
+import { storedRows, storedText } from '../helpers/stored.ts';
 import { failure, receiver } from '../helpers/webhooks.ts';
 
 const api = covers('connections');
@@ -576,6 +576,17 @@ describe('authorization', () => {
     const deniedUrl = new URL(await start(service, { mcp_server_url: server.url, return_url: returnUrl }));
     deniedUrl.searchParams.set('deny', '1');
     expect(new URL((await visit(deniedUrl.href)).url).searchParams.get('error')).toBe('The authorization failed: access_denied.');
+  });
+
+  it('is forgotten if nobody has completed it in time', async () => {
+    const clock = new ManualClock();
+    const service = await api({ clock });
+    const { server } = await startAuthorized(service);
+    for (const name of ['first', 'second']) await start(service, { mcp_server_url: server.url, name });
+    clock.advance(24 * 3_600_000);
+    await start(service, { mcp_server_url: server.url, name: 'third' });
+    await service.service.close();
+    expect(await storedRows(service.dataDirectory, 'select name from oauth_flows')).toEqual([{ name: 'third' }]);
   });
 
   it('fails if it is refused, forged, used twice, or too late', async () => {
