@@ -71,6 +71,11 @@ describe('a message', () => {
 });
 
 describe('the body for Slack', () => {
+  it('has no empty text, which Slack refuses', () => {
+    const body = slackBody(chatMessage({ type: 'run.message.created', data: { run_id: 'r', message: { text_content: ' \n' } } }), link);
+    expect(texts(body).filter(([, text]) => text === '')).toEqual([]);
+  });
+
   it('has no mention, link, or formatting from an event, only the link to the page', () => {
     const body = slackBody(chatMessage(request({ title: hostile, description: hostile })), link);
     for (const [name, text] of texts(body)) {
