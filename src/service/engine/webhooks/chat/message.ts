@@ -6,7 +6,8 @@ import { isObject, type JsonObject, shorten } from '../../../../base/values.ts';
 export interface ChatMessage {
   /** One line. */
   title: string;
-  text: string | undefined;
+  /** Empty if there is nothing to add to the title. */
+  text: string;
   facts: readonly (readonly [label: string, value: string])[];
   /** The run that it is about. */
   run: { id: string; requestId: string | undefined } | undefined;
@@ -25,7 +26,7 @@ export function chatMessage(payload: JsonObject): ChatMessage {
   const run = runOf(object);
   return {
     title: line(`${test === true ? 'Test: ' : ''}${draft.title}`, limits.title),
-    text: textOf(draft.text),
+    text: shorten(sanitize(word(draft.text)).trim(), limits.text),
     facts: [...(draft.facts ?? []), ...(run === undefined ? [] : [['Run', run.id] as const])]
       .flatMap(([label, value]) => (typeof value === 'string' && value.trim() !== '' ? [[label, line(value, limits.fact)] as const] : []))
       .slice(0, limits.facts),
@@ -117,8 +118,3 @@ function runOf(data: JsonObject): ChatMessage['run'] {
 
 const word = (value: unknown): string => (typeof value === 'string' ? value : '');
 const line = (text: string, length: number): string => shorten(sanitize(text).replaceAll(/\s+/g, ' ').trim(), length);
-
-function textOf(value: unknown): string | undefined {
-  const text = shorten(sanitize(word(value)).trim(), limits.text);
-  return text === '' ? undefined : text;
-}

@@ -32,9 +32,7 @@ export function slackBody({ title, text, facts, linkLabel }: ChatMessage, link: 
     unfurl_media: false,
     blocks: [
       { type: 'header', text: plainText(title, limits.header) },
-      ...[text, factLines].flatMap((part) =>
-        part === undefined || part === '' ? [] : [{ type: 'section', text: plainText(part, limits.section) }],
-      ),
+      ...[text, factLines].filter((part) => part !== '').map((part) => ({ type: 'section', text: plainText(part, limits.section) })),
       // The only text with formatting: nothing in it comes from an event.
       ...(link === undefined ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: `<${link}|${linkLabel}>`, verbatim: true } }]),
     ],

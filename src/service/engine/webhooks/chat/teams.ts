@@ -19,7 +19,7 @@ export function teamsBody({ title, text, facts, linkLabel }: ChatMessage, link: 
           msteams: { width: 'Full' },
           body: [
             run(title, { size: 'Medium', weight: 'Bolder' }),
-            ...(text ?? '')
+            ...text
               .split('\n')
               .filter((line) => line.trim() !== '')
               .map((line) => run(line)),
