@@ -21,11 +21,11 @@ export function unfitAnswer(answers: readonly ReceivedAnswer[], cause: unknown):
     const [problem] = errors.length === 0 ? [] : schemaProblems(errors);
     if (problem === undefined) continue;
     const message = problem.message === 'is required' ? 'is missing' : problem.message;
-    const consequence = operation(id).idempotent ? 'It carried out the change. ' : '';
+    const consequence = operation(id).idempotent ? 'The change was carried out. ' : '';
     return new AopsError(`The service sent an answer that does not fit the interface: ${problem.path} ${message}.`, {
       code: 'unusable_answer',
       exit: exitCodes.failure,
-      hint: `${consequence}Its version might differ from that of aops; check it with \`aops doctor\`.`,
+      hint: `${consequence}The service might implement another version of the interface; check it with \`aops doctor\`.`,
       details,
       cause,
     });

@@ -129,11 +129,11 @@ it('names the member of the answer, and says whether a change was carried out', 
     message: 'The service sent an answer that does not fit the interface: data.toolExecutions is missing.',
     path: `/v2/agent-runs/${ids.run}/screenshots/timeline`,
   });
-  expect(shown.stderr).not.toContain('It carried out');
+  expect(shown.stderr).not.toContain('carried out');
   change = (body, { method }) => (method === 'POST' ? {} : body);
   const created = await run('cases create invoices Another');
   expect(created.code).toBe(1);
-  expect(created.stderr).toContain('It carried out the change.');
+  expect(created.stderr).toContain('The change was carried out.');
 });
 
 it('is not understood as something that it is not', async () => {
