@@ -1,6 +1,6 @@
 /** Answers that do not fit the interface: no command fails with an error of its code, and the error says what is wrong with the answer. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isObject, type JsonObject } from '../../src/base/values.ts';
+import type { JsonObject } from '../../src/base/values.ts';
 import { answerWith, type ForeignRequest, ForeignService } from '../support/foreign-service.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -47,10 +47,12 @@ const run = (command: string): Promise<CliResult> => {
   return runCli([...argv, '--no-input', '--timeout', '20s'], foreign.optionsIn(service.folder, service.service.teamId));
 };
 
-/** Paths of the objects, lists, and of the members of the first element of each list. */
-function placesIn(value: unknown, place: readonly string[] = []): (readonly string[])[] {
-  const members = Array.isArray(value) ? Object.entries(value.slice(0, 1)) : isObject(value) ? Object.entries(value) : [];
-  return members.flatMap(([name, member]) => [[...place, name], ...placesIn(member, [...place, name])]);
+/** Paths of the objects and lists in a value. Of each list, only the first element counts. */
+function containersIn(value: object, place: readonly string[] = []): (readonly string[])[] {
+  const members: [string, unknown][] = Object.entries(Array.isArray(value) ? value.slice(0, 1) : value);
+  return members.flatMap(([name, member]) =>
+    typeof member === 'object' && member !== null ? [[...place, name], ...containersIn(member, [...place, name])] : [],
+  );
 }
 
 function replaced(value: unknown, [name = '', ...rest]: readonly string[], replacement: unknown): unknown {
@@ -60,11 +62,6 @@ function replaced(value: unknown, [name = '', ...rest]: readonly string[], repla
   else copy[name] = replacement;
   return copy;
 }
-
-const isContainer = (value: unknown, place: readonly string[]): boolean => {
-  const found = place.reduce<unknown>((parent, name) => (parent as JsonObject)[name], value);
-  return typeof found === 'object' && found !== null;
-};
 
 /** What code says that met what it was not written for. */
 const unexpected = /Cannot read|is not a function|is not iterable|Invalid time value|must be of type|mistake in aops/;
@@ -102,16 +99,15 @@ describe.each([
   'local token list',
 ])('aops %s', (command) => {
   it('reports what does not fit, in one answer after the other', async () => {
-    const answers: { path: string; body: unknown }[] = [];
+    const answersByPath = new Map<string, object>();
     change = (body, { path }) => {
-      answers.push({ path, body });
+      answersByPath.set(path, body as object);
       return body;
     };
     await run(command);
-    const answersByPath = new Map(answers.map((answer) => [answer.path, answer.body]));
     expect(answersByPath.size).toBeGreaterThan(0);
     for (const [path, body] of answersByPath)
-      for (const place of placesIn(body).filter((place) => isContainer(body, place)))
+      for (const place of containersIn(body))
         for (const replacement of [undefined, 7, [null]]) {
           change = (answer, request) => (request.path === path ? replaced(answer, place, replacement) : answer);
           const { stderr } = await run(command);

@@ -58,6 +58,7 @@ describe('lines', () => {
 
   test('name an error without a message, and show a thrown text', () => {
     expect(renderError(new Error(''), { json: false })).toBe('error: Error');
+    expect(renderError(new TypeError(''), { json: false })).toMatch(/^error: TypeError\n/);
     expect(renderError('just text', { json: false })).toBe('error: just text');
   });
 
@@ -82,7 +83,9 @@ describe('lines', () => {
     const hint = 'hint: This is a mistake in aops. Run the command again with --debug, and report what it prints.';
     for (const mistake of [new TypeError('x'), new RangeError('x'), new ReferenceError('x'), new SyntaxError('x')]) {
       expect(renderError(mistake, { json: false })).toBe(`error: x\n${hint}`);
-      expect(JSON.parse(renderError(mistake, { json: true })).error).toMatchObject({ code: 'unexpected', hint: hint.slice(6) });
+      expect(JSON.parse(renderError(mistake, { json: true }))).toEqual({
+        error: { code: 'unexpected', message: 'x', hint: hint.slice(6), exit: 1 },
+      });
       expect(renderError(mistake, { json: false, debug: true })).not.toContain('hint:');
     }
     expect(renderError(Object.assign(new Error('x'), { code: 'EIO' }), { json: false })).toBe('error: x');
