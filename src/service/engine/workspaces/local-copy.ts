@@ -60,29 +60,33 @@ export class LocalCopy {
     const entries = await recordedEntries(store, id, this.#version);
     for (const entry of entries.sort(byPath)) {
       if (isSame(this.#known.get(entry.path)?.entry, entry)) continue;
+      // What a later scan finds there instead of this is a change.
+      let known: KnownEntry = { entry, stamp: undefined };
       try {
-        await this.#add(entry);
+        known = await this.#add(entry);
       } catch (error) {
-        // The run has put something else there, which the next step records in place of the upload.
+        // It is not known then: the next pull adds it, and until then its absence is no change.
         if (!(error instanceof ServiceError)) throw error;
+        // The run has put something else there, which the next step records in place of the upload.
         log('warn', 'an uploaded file was replaced by the run', { sandbox: id, path: entry.path, ...errorFields(error) });
       }
+      this.#known.set(entry.path, known);
     }
     this.#version = state.version;
   }
 
-  async #add(entry: RecordedEntry): Promise<void> {
-    // What a later scan finds there instead of this is a change.
-    this.#known.set(entry.path, { entry, stamp: undefined });
+  async #add(entry: RecordedEntry): Promise<KnownEntry> {
     // Folders are created for the files in them.
-    if (entry.type !== 'file' || !entry.path.startsWith(`${workspacePath}/`)) return;
+    if (entry.type !== 'file' || !entry.path.startsWith(`${workspacePath}/`)) return { entry, stamp: undefined };
     const name = entry.path.slice(workspacePath.length + 1);
     await fetchFiles([entry], openBytes(this.#engine), async (_, bytes) => {
       const chunks = bytes instanceof Uint8Array ? bytes : { [Symbol.asyncIterator]: () => bytes[Symbol.asyncIterator]() };
       await this.sandbox.write(name, chunks);
     });
     const stats = await lstat(path.join(this.sandbox.directory, name)).catch(() => undefined);
-    if (stats?.isFile()) this.#known.set(entry.path, { entry: { ...entry, mode: stats.mode & 0o777 }, stamp: stampOf(stats, Date.now()) });
+    return stats?.isFile()
+      ? { entry: { ...entry, mode: stats.mode & 0o777 }, stamp: stampOf(stats, Date.now()) }
+      : { entry, stamp: undefined };
   }
 
   /** Notes what this node has recorded. If others have changed the record since, `pull` is needed. */

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { LocalCopies } from '../../../../src/service/engine/workspaces/local-copies.ts';
 import { openWorkspaces } from '../../../../src/service/engine/workspaces/open-workspaces.ts';
 import { FileStore } from '../../../../src/service/files/file-store.ts';
+import type { Log } from '../../../../src/service/log.ts';
 import type { Sandbox } from '../../../../src/service/sandbox/sandbox.ts';
 import { SandboxStore } from '../../../../src/service/sandbox/sandbox-store.ts';
 import { insertTeam } from '../../../../src/service/store/access/teams.ts';
@@ -27,15 +28,18 @@ async function startNode(url: string, name: string) {
   const root = path.join(await temporaryDirectory(), 'sandboxes');
   const sandboxes = new SandboxStore(root);
   const files = new FileStore(new DatabaseFiles(store));
-  const repositories = { sweep: async () => undefined } as never;
-  const workspaces = await openWorkspaces({ store, clock, files, sandboxes, repositories, log: () => undefined }, name);
+  const repositories = { sweep: async () => undefined };
+  const logEntries: unknown[] = [];
+  const log: Log = (...entry) => logEntries.push(entry);
+  const engine = { store, clock, files, sandboxes, repositories: repositories as never, log };
+  const workspaces = await openWorkspaces(engine, name);
   workspaces.start?.();
   afterTest(async () => workspaces.close?.());
   const claim = async () => (await store.transaction().execute((trx) => workspaces.claim(trx, 's', 'job'))) as ClaimedWorkspace;
   const { signal } = new AbortController();
   const open = async (created?: Sandbox) => workspaces.open('s', await claim(), { created, signal });
   return {
-    ...{ clock, store, workspaces, open },
+    ...{ clock, store, files, repositories, workspaces, open, logEntries },
     /** A sandbox without folders, while the run is claimed. */
     newSandbox: async () => workspaces.newSandbox('s', await claim()),
     inspect: () => workspaces.inspect('s', signal),
@@ -68,6 +72,13 @@ async function startNodes() {
 }
 
 const write = (sandbox: Sandbox, name: string, text: string) => sandbox.write(name, Buffer.from(text));
+/** Uploads a file with the text `b` through a node. */
+const upload = ({ store, workspaces }: Node, name: string) =>
+  workspaces.write(store, 's', name, {
+    async *[Symbol.asyncIterator]() {
+      yield Buffer.from('b');
+    },
+  });
 const textOf = async (sandbox: Sandbox, name: string) => (await sandbox.read(name, 100)).bytes.toString();
 const namesIn = async (sandbox: Sandbox) => (await sandbox.list('')).map(({ name }) => name).sort();
 const exists = (file: string): Promise<boolean> =>
@@ -110,11 +121,7 @@ describeNeeding(needsPostgres, 'the copy of a sandbox', () => {
   it('contains what was uploaded between the claim and the first step of the run that has created it', async () => {
     const { a, b } = await startNodes();
     const created = await a.newSandbox();
-    await b.workspaces.write(b.store, 's', 'uploaded', {
-      [Symbol.asyncIterator]: async function* () {
-        yield Buffer.from('b');
-      },
-    });
+    await upload(b, 'uploaded');
     const workspace = await a.open(created);
     await workspace.commit((record) => a.store.transaction().execute((trx) => record(trx)));
     expect(await textOf(workspace.sandbox, 'uploaded')).toBe('b');
@@ -169,11 +176,7 @@ describeNeeding(needsPostgres, 'the copy of a sandbox', () => {
     const { a, b } = await startNodes();
     await a.step(async (sandbox) => {
       await write(sandbox, 'own', 'a');
-      await b.workspaces.write(b.store, 's', 'in/uploaded', {
-        [Symbol.asyncIterator]: async function* () {
-          yield Buffer.from('b');
-        },
-      });
+      await upload(b, 'in/uploaded');
       await eventually('the upload', () => exists(path.join(sandbox.directory, 'in', 'uploaded')));
       expect(await textOf(sandbox, 'in/uploaded')).toBe('b');
     });
@@ -204,5 +207,99 @@ describeNeeding(needsPostgres, 'the copy of a sandbox', () => {
     await b.store.updateTable('sandboxes').set({ removed_at: created_at }).execute();
     a.clock.advance(hour);
     for (const name of ['s', 'x.removed']) await eventually(`${name} has been removed`, async () => !(await exists(a.place(name))));
+  });
+});
+
+describeNeeding(needsPostgres, 'the log of a node', () => {
+  it('contains an upload that the run has replaced, whose content remains that of the run', async () => {
+    const { a, b } = await startNodes();
+    const workspace = await a.open();
+    const { sandbox } = workspace;
+    await mkdir(path.join(sandbox.directory, 'x'));
+    await upload(b, 'x');
+    await eventually('the upload', () => a.logEntries.length > 0);
+    expect(a.logEntries).toEqual([
+      ['warn', 'an uploaded file was replaced by the run', expect.objectContaining({ sandbox: 's', path: 'workspace/x' })],
+    ]);
+    await write(sandbox, 'x/file', 'a');
+    await workspace.commit((record) => a.store.transaction().execute((trx) => record(trx)));
+    workspace.close();
+    await b.step(async (other) => expect(await textOf(other, 'x/file')).toBe('a'));
+  });
+
+  it('contains files that cannot be recorded, once', async () => {
+    const { a, b } = await startNodes();
+    const workspace = await a.open();
+    const { sandbox } = workspace;
+    const commit = () => workspace.commit((record) => a.store.transaction().execute((trx) => record(trx)));
+    const putUnreadable = (byte: number) => writeFile(Buffer.concat([Buffer.from(`${sandbox.directory}/`), Buffer.from([byte])]), '');
+    await putUnreadable(0xff);
+    await write(sandbox, 'readable', 'a');
+    await commit();
+    await write(sandbox, 'readable', 'changed');
+    await commit();
+    workspace.close();
+    expect(a.logEntries).toEqual([
+      [
+        'warn',
+        'files of a run cannot be read, and are not available on other nodes',
+        { sandbox: 's', count: 1, first: 'workspace/\uFFFD' },
+      ],
+    ]);
+    await b.step(async (other) => expect(await namesIn(other)).toEqual(['readable']));
+  });
+
+  it('says that an upload is not available yet if its bytes cannot be read: the next step has it, and no step records its removal', async () => {
+    const { a, b } = await startNodes();
+    const workspace = await a.open();
+    const open = a.files.open.bind(a.files);
+    a.files.open = () => Promise.reject(new Error('the bucket does not answer'));
+    await upload(b, 'uploaded');
+    await eventually('the failure', () => a.logEntries.length > 0);
+    expect(a.logEntries[0]).toEqual([
+      'warn',
+      'uploaded files are not available yet',
+      expect.objectContaining({ error: 'the bucket does not answer' }),
+    ]);
+    a.files.open = open;
+    const commit = () => workspace.commit((record) => a.store.transaction().execute((trx) => record(trx)));
+    await commit();
+    expect(await textOf(workspace.sandbox, 'uploaded')).toBe('b');
+    await write(workspace.sandbox, 'own', 'a');
+    await commit();
+    workspace.close();
+    await b.step(async (sandbox) => expect(await namesIn(sandbox)).toEqual(['own', 'uploaded']));
+  });
+
+  it('says that the files of an interrupted step are not available if they cannot be stored', async () => {
+    const { a, b } = await startNodes();
+    const workspace = await a.open();
+    await write(workspace.sandbox, 'file', 'a');
+    a.files.put = () => Promise.reject(new Error('the bucket is full'));
+    await workspace.salvage();
+    workspace.close();
+    expect(a.logEntries).toEqual([
+      [
+        'warn',
+        'the files of an interrupted step are not available on other nodes',
+        expect.objectContaining({ sandbox: 's', error: 'the bucket is full' }),
+      ],
+    ]);
+    await b.step(async (other) => expect(await namesIn(other)).toEqual([]));
+  });
+
+  it('contains a failure to remove folders, which is tried again an hour later', async () => {
+    const { a } = await startNodes();
+    await eventually('the first search has ended', () => a.clock.sleeps > 0);
+    a.repositories.sweep = () => Promise.reject(new Error('EACCES'));
+    a.clock.advance(hour);
+    await eventually('the failure', () => a.logEntries.length > 0);
+    expect(a.logEntries).toEqual([
+      ['warn', 'the folders of sandboxes could not be cleaned up', expect.objectContaining({ error: 'EACCES' })],
+    ]);
+    await mkdir(a.place('x.removed'), { recursive: true });
+    await eventually('the search has ended', () => a.clock.sleeps > 1);
+    a.clock.advance(hour);
+    await eventually('the folder has been removed', async () => !(await exists(a.place('x.removed'))));
   });
 });
