@@ -24,7 +24,7 @@ export async function inStore<Result>(dataDirectory: string, work: (store: Store
 export const storedRows = <Row = Record<string, unknown>>(dataDirectory: string, query: string): Promise<Row[]> =>
   inStore(dataDirectory, async (store) => (await sql.raw<Row>(query).execute(store)).rows);
 
-/** Changes the data of a service without its knowledge, also while it runs. */
+/** Changes the data of a service without its knowledge. With SQLite, the service must have ended. */
 export async function alterStored(dataDirectory: string, statements: string): Promise<void> {
   if (usesPostgres) {
     await inStore(dataDirectory, async (store) => {

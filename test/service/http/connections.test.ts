@@ -591,7 +591,8 @@ describe('authorization', () => {
 
   it('fails if it is refused, forged, used twice, or too late', async () => {
     const clock = new ManualClock();
-    const service = await api({ clock });
+    const entries: LogEntry[] = [];
+    const service = await api({ clock, log: (entry) => entries.push(entry) });
     const { server, issuer } = await startAuthorized(service);
     const url = async () => new URL(await start(service, { mcp_server_url: server.url }));
     const callback = (query: string) => visit(`${service.service.url}/oauth/callback${query}`);
@@ -613,6 +614,9 @@ describe('authorization', () => {
     expect(mixedAnswer).toMatchObject({ status: 400, text: expect.stringContaining('could not be completed') });
     const guessedState = (await url()).searchParams.get('state') as string;
     expect(await callback(`?state=${guessedState}&code=abc&iss=${encodeURIComponent(issuer.url)}`)).toMatchObject({ status: 400 });
+    expect(entries.filter(({ level }) => level === 'warn').map(({ message, fields: logged }) => [message, logged?.server])).toEqual(
+      Array(2).fill(['a code could not be exchanged for tokens', issuer.url]),
+    );
 
     const singleUseUrl = await url();
     const head = await fetch(`${service.service.url}/oauth/callback?state=${singleUseUrl.searchParams.get('state')}&code=x`, {

@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import type { LogEntry } from '../../../src/service/log.ts';
 import { needsSqlite } from '../../support/postgres.ts';
 import { runPromptly } from '../../support/promptly.ts';
 import { itNeeding } from '../../support/requirements.ts';
@@ -14,6 +15,7 @@ import { EventReader, inShort } from '../helpers/events.ts';
 import { auth, dial } from '../helpers/raw.ts';
 import type { Behaviour } from '../helpers/runtime.ts';
 import type { Api } from '../helpers/service.ts';
+import { alterStored } from '../helpers/stored.ts';
 
 const service = covers('events');
 
@@ -175,6 +177,28 @@ describe('the events of a run', () => {
     await expect.poll(() => reader.text).toContain('\n\n:\n\n:\n\n');
     await api.ok('stopRun', { params: { run_id: run.id } });
     await pendingEvents;
+  });
+
+  it('end if they cannot be read, which the log explains, and continue when they can be', async () => {
+    const entries: LogEntry[] = [];
+    const first = await service({ behaviours: { asks: askBehaviour } });
+    const { dataDirectory } = first;
+    const { id } = await first.run('asks', 'Go');
+    await first.until(id, 'waiting');
+    await first.service.close();
+    /** The service after the message of the run has changed. */
+    const restarted = async (toolCall: string): Promise<Api> => {
+      await alterStored(dataDirectory, `update messages set tool_call = ${toolCall} where seq = 2`);
+      return service({ dataDirectory, behaviours: { asks: askBehaviour }, log: (entry) => entries.push(entry) });
+    };
+    const damaged = await restarted(`'{'`);
+    const reader = await open(damaged, id);
+    expect((await reader.rest()).map(inShort)).not.toContain('Before');
+    const failures = entries.filter(({ message }) => message === 'a stream of events failed');
+    expect(failures).toMatchObject([{ level: 'error', fields: { request: reader.headers['x-request-id'], error: expect.any(String) } }]);
+    await damaged.service.close();
+    const repaired = await restarted('null');
+    expect((await (await open(repaired, id)).until('human_request.pending')).map(inShort)).toContain('? Really?');
   });
 
   it('count as one request, however many they are', async () => {

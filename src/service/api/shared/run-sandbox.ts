@@ -70,7 +70,7 @@ export async function hiddenFiles({ engine }: RequestContext, run: RunRow): Prom
 
 /** Reads something from the sandbox, or returns why that is impossible. Errors of the caller are thrown. */
 export async function inSandbox<Value>(
-  { engine, teamId }: RequestContext,
+  { engine, teamId }: Pick<RequestContext, 'engine' | 'teamId'>,
   run: RunRow,
   read: (sandbox: SandboxFiles) => Promise<Value>,
 ): Promise<{ sandboxStatus: Status; value: Value } | Unreadable> {

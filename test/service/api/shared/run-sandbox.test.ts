@@ -3,9 +3,14 @@ import { existsSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { inSandbox } from '../../../../src/service/api/shared/run-sandbox.ts';
+import type { RunRow } from '../../../../src/service/store/database/schema.ts';
+import { runById } from '../../../../src/service/store/runs/runs.ts';
 import { needsSqlite, usesPostgres } from '../../../support/postgres.ts';
 import { itNeeding } from '../../../support/requirements.ts';
+import { afterTest } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
+import { closeEngine, idleEngine } from '../../helpers/engine.ts';
 import { Gate } from '../../helpers/runtime.ts';
 import { type Api, startApi, type TestOptions } from '../../helpers/service.ts';
 import { uploadForm } from '../../helpers/uploads.ts';
@@ -106,6 +111,22 @@ itNeeding(needsSqlite, 'is not found if its folder is gone, and an error if the 
     content: null,
     message: 'The sandbox of this run has been removed.',
   });
+});
+
+it('is an error, which the log explains, if reading fails', async () => {
+  const clock = new ManualClock();
+  const api = await startApi({ clock, behaviours: behaviours() });
+  const { id } = await api.run('write');
+  await api.until(id, 'completed');
+  await api.service.close();
+  const logEntries: unknown[] = [];
+  const engine = await idleEngine(clock, { dataDirectory: api.dataDirectory }, (...entry) => logEntries.push(entry));
+  afterTest(() => closeEngine(engine));
+  const run = (await runById(engine.store, id)) as RunRow;
+  const result = await inSandbox({ engine, teamId: run.team_id }, run, () => Promise.reject(new Error('EIO')));
+  expect(result).toEqual({ sandboxStatus: 'error', message: 'The sandbox of this run cannot be read.' });
+  const fields = expect.objectContaining({ sandbox: run.sandbox_id, error: 'EIO' });
+  expect(logEntries).toEqual([['error', 'a sandbox cannot be read', fields]]);
 });
 
 it('is removed after the retention time, not before, and only if one is set', async () => {

@@ -21,14 +21,13 @@ async function hourly() {
   const body = { enabled: true, frequency: 'hourly', timezone: 'UTC' } as const;
   const { id } = await api.ok('createSchedule', { params: { agent_id: agentId }, body });
   await api.service.close();
-  const engine = await idleEngine(clock, {
-    dataDirectory: api.dataDirectory,
-    runtimes: [testRuntime({ done: async () => ({ status: 'completed' }) })],
-  });
+  const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }) })];
+  const logEntries: unknown[] = [];
+  const engine = await idleEngine(clock, { dataDirectory: api.dataDirectory, runtimes }, (...entry) => logEntries.push(entry));
   afterTest(() => closeEngine(engine));
   const { store } = engine;
   return {
-    ...{ engine, store, clock, agentId, id },
+    ...{ engine, store, clock, agentId, id, logEntries },
     fire: () => execute(engine, scheduleJob, id),
     row: (): Promise<ScheduleRow> => store.selectFrom('schedules').selectAll().executeTakeFirstOrThrow(),
     job: () => store.selectFrom('jobs').select(['status', 'due_at']).where('kind', '=', 'schedule').executeTakeFirstOrThrow(),
@@ -90,12 +89,37 @@ it.each([
 });
 
 it('is left unchanged by a failure of the service, so that the job is retried', async () => {
-  const { store, clock, fire, row, runs } = await hourly();
+  const { store, clock, fire, row, runs, logEntries } = await hourly();
   clock.advance(hour);
   await sql`update builds set config = '{'`.execute(store);
   const before = await row();
   await expect(fire()).rejects.toBeInstanceOf(SyntaxError);
-  expect([await row(), await runs()]).toEqual([before, 0]);
+  expect([await row(), await runs(), logEntries]).toEqual([before, 0, []]);
+});
+
+it('reports each run that it starts', async () => {
+  const { store, clock, id, fire, logEntries } = await hourly();
+  clock.advance(hour);
+  await fire();
+  const { id: run } = await store.selectFrom('runs').select('id').executeTakeFirstOrThrow();
+  expect(logEntries).toEqual([['info', 'a schedule started a run', { schedule: id, run }]]);
+});
+
+it('reports why it could not start a run, and that it is disabled', async () => {
+  const { store, clock, id, fire, row, job, logEntries } = await hourly();
+  await store.updateTable('agents').set({ live_build_id: null }).execute();
+  await store.updateTable('schedules').set({ failures: 3 }).execute();
+  for (let count = 0; count < 2; count++) {
+    clock.advance(hour);
+    await fire();
+  }
+  expect([(await row()).enabled, (await job()).status]).toEqual([0, 'done']);
+  const entryFor = (disabled: boolean) => [
+    'warn',
+    'a schedule could not start a run',
+    { schedule: id, error: 'agent_has_no_live_revision', disabled },
+  ];
+  expect(logEntries).toEqual([entryFor(false), entryFor(true)]);
 });
 
 it('keeps the record of missing connections while the plan allows no run', async () => {

@@ -63,6 +63,36 @@ describe('the job of an artifact', () => {
     expect([await jobs(), (await artifact()).status]).toEqual([{ artifact: 'done' }, 'completed']);
   });
 
+  it('is done, and the artifact has failed, if the service cannot generate it', async () => {
+    const { engine, id, generate, artifact, jobs, logEntries } = await requestedArtifact(clearRequest);
+    await engine.store.updateTable('artifacts').set({ generation: '{' }).execute();
+    await generate();
+    expect([await artifact(), await jobs()]).toMatchObject([{ status: 'failed', generation: null }, { artifact: 'done' }]);
+    const [, message] = await engine.store.selectFrom('artifact_messages').select(['role', 'content', 'message']).orderBy('seq').execute();
+    expect(message).toEqual({
+      role: 'assistant',
+      content: 'The generator failed; see the log of the service.',
+      message: '{"type":"error"}',
+    });
+    expect(logEntries[0]).toEqual(['error', 'an artifact could not be generated', expect.objectContaining({ artifact: id })]);
+  });
+
+  it('is left to a retry if the host is in trouble', async () => {
+    const { engine, id, artifact, jobs, logEntries } = await requestedArtifact(clearRequest);
+    const claim = await claimedJob(engine, artifactJob.kind, id);
+    const diskFullError = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write' });
+    const now = engine.clock.now.bind(engine.clock);
+    let readings = 0;
+    engine.clock.now = () => {
+      readings += 1;
+      if (readings > 1) throw diskFullError;
+      return now();
+    };
+    await expect(artifactJob.run(engine, claim, new AbortController().signal)).rejects.toBe(diskFullError);
+    engine.clock.now = now;
+    expect([(await artifact()).status, await jobs(), logEntries]).toEqual(['running', { artifact: 'running' }, []]);
+  });
+
   it('changes and reports nothing if another worker has taken it', async () => {
     const { engine, id, artifact, jobs, logEntries } = await requestedArtifact(clearRequest);
     const claim = await claimedJob(engine, artifactJob.kind, id);

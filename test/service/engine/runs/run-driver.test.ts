@@ -65,8 +65,10 @@ describe('a run', () => {
     [async () => Promise.reject('a text'), 'a text'],
     [async () => ({ status: 'failed' as const, error: 'Denied.' }), 'Denied.'],
   ])('fails with the error of its runtime (%#)', async (behaviour, error) => {
-    const { clock, execute, run, job } = await pendingRun(behaviour);
+    const { clock, execute, run, job, logEntries } = await pendingRun(behaviour);
     await execute();
+    // A failure that the runtime reports is part of the run; one that it throws can be its mistake.
+    expect(logEntries).toEqual([...(error === 'Denied.' ? [] : ['a run failed with an error of its runtime']), 'run advanced']);
     expect(await run()).toMatchObject({ status: 'failed', error, completed_at: new Date(clock.now()).toISOString() });
     expect((await job()).status).toBe('done');
   });
