@@ -48,6 +48,9 @@ export function mutantsOf(source) {
       isOnce,
     });
   const text = ({ start, end }) => source.slice(start, end);
+  /** Its operands keep their parentheses, which are not part of them. */
+  const withOperator = ({ start, end, left, right, operator }, replacement) =>
+    source.slice(start, left.end) + source.slice(left.end, right.start).replace(operator, replacement) + source.slice(right.start, end);
   const functions = {
     enter: () => {
       depth += 1;
@@ -72,7 +75,7 @@ export function mutantsOf(source) {
         break;
       case 'BinaryExpression':
         if (node.operator in comparisons && ![node.left, node.right].some(isText))
-          add(node, `${text(node.left)} ${comparisons[node.operator]} ${text(node.right)}`);
+          add(node, withOperator(node, comparisons[node.operator]));
         break;
       case 'UnaryExpression':
         if (node.operator === '!') add(node, text(node.argument));

@@ -25,6 +25,10 @@ describe('the mutants of a source', () => {
     ['const c = a < b;', ['a < b -> a <= b']],
     ['const c = a !== b;', ['a !== b -> a === b']],
     ['const c = a - 1;', ['a - 1 -> a + 1']],
+    [
+      'const c = (a || b) - (c ?? d);',
+      ['(a || b) - (c ?? d) -> (a || b) + (c ?? d)', 'a || b -> a', 'a || b -> b', 'c ?? d -> c', 'c ?? d -> d'],
+    ],
     ["const c = a + 'x' + 1;", []],
     ['const c = !a;', ['!a -> a']],
     ['const c = true;', ['true -> false']],
