@@ -420,3 +420,62 @@ describe('sandbox apply --branch', () => {
     expect(applyResult.stderr).toContain(message);
   });
 });
+
+describe('runs export of a run with a repository', () => {
+  const exported = (run: string, format: string) => service.cli(['runs', 'export', run, '--format', format, '--to', '-']);
+  const paths = ['a.txt', 'c.bin', 'kept.txt', 'new.txt', 'src/b.txt', 'ä b/c d.txt'];
+  interface ExportedRun {
+    changes: { source: string; commit: string; total_files: number; diffs: { path: string; diff: string }[] | null };
+    files: unknown[];
+    left_out: string[];
+    redactions: { kind: string }[];
+  }
+
+  it('contains the path of each changed file, and its part of the patch', async () => {
+    const { source, run } = await runCommand(`${change}; mkdir 'ä b'; echo x > 'ä b/c d.txt'; git mv keep.txt kept.txt`);
+    const commit = (await source.git('rev-parse', 'HEAD')).trim();
+    const { changes, files: sandboxFiles } = (await exported(run, 'json')).json<ExportedRun>();
+    expect(changes).toMatchObject({ source: source.folder, commit, total_files: 6 });
+    expect(changes.diffs?.map((diff) => diff.path)).toEqual(paths);
+    const patch = (await service.cli(['sandbox', 'diff', run])).stdout;
+    expect(changes.diffs?.map(({ diff }) => diff).join('')).toBe(patch);
+    // They are those of the repository.
+    expect(sandboxFiles).toEqual([]);
+  });
+
+  it('mentions binary content to people, instead of showing it', async () => {
+    const { run } = await runCommand(`${change}; mkdir 'ä b'; echo x > 'ä b/c d.txt'; git mv keep.txt kept.txt`);
+    for (const format of ['md', 'html']) {
+      const { stdout } = await exported(run, format);
+      const section = stdout.slice(stdout.indexOf('Changes in the repository'));
+      expect(section).toContain('6 files changed.');
+      for (const name of paths) expect(section).toMatch(format === 'md' ? `\n\`${name}\`\n` : `<bdi>${name}</bdi></code>`);
+      expect(section).toContain('Binary file (3 B to 4 B)');
+      expect(section).not.toContain('GIT binary patch');
+      expect(section).toMatch(/index [0-9a-f]{7}\.\.[0-9a-f]{7} 100644/);
+    }
+  });
+
+  it('replaces secrets in the paths and the patch', async () => {
+    const token = ['gh', 'p_', 'a1B2'.repeat(9)].join('');
+    const { run } = await runCommand(`echo 'key ${token}' > ${token}.txt`);
+    for (const format of ['json', 'md', 'html']) expect((await exported(run, format)).stdout).not.toContain(token);
+    expect((await exported(run, 'json')).json<ExportedRun>().changes.diffs?.[0]?.path).toBe('[redacted: GitHub token].txt');
+  });
+
+  it('is empty if nothing has changed', async () => {
+    const { run } = await runCommand('true');
+    expect((await exported(run, 'json')).json<ExportedRun>().changes).toMatchObject({ total_files: 0, diffs: [] });
+    expect((await exported(run, 'md')).stdout).toContain('\n## Changes in the repository\n\n0 files changed.\n');
+  });
+
+  it('lacks a patch that is too large, and says how to save it', async () => {
+    const { run } = await runCommand('head -c 5000000 /dev/zero | tr "\\0" x > large.txt');
+    const { changes, left_out } = (await exported(run, 'json')).json<ExportedRun>();
+    expect(changes).toMatchObject({ total_files: 1, diffs: null });
+    expect(left_out).toEqual([
+      'The patch of the changes in the repository is larger than 4 MiB. `aops sandbox diff RUN > run.patch` saves it.',
+    ]);
+    expect((await exported(run, 'md')).stdout).toContain('1 file changed.');
+  });
+});

@@ -3,16 +3,18 @@
  * read while they are written.
  */
 import { SecretRedaction } from '../../../base/secret-redaction.ts';
+import { firstLine } from '../../../base/values.ts';
 import { version } from '../../../base/version.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { readPart } from '../../../cli/run-record/gaps.ts';
 import { type RecordHead, recordHead } from '../../../cli/run-record/head.ts';
 import { runMessages } from '../../../cli/run-record/messages.ts';
+import { patchParts, shownPart } from '../../../cli/run-record/patch-parts.ts';
 import { readRunRecord } from '../../../cli/run-record/read.ts';
 import { type RepositoryChanges, readChanges } from '../../../cli/run-record/repository-changes.ts';
 import { type FileRecord, readFiles } from '../../../cli/run-record/sandbox-files.ts';
-import { type Entry, timelineEntries } from '../../../cli/run-record/timeline.ts';
-import type { RecordedHumanRequest } from '../../../interface/types.ts';
+import { type Entry, type FileDiff, timelineEntries } from '../../../cli/run-record/timeline.ts';
+import type { ChangedFile, RecordedHumanRequest, RunChanges } from '../../../interface/types.ts';
 import type { Picture } from '../film-strip/pictures.ts';
 import { numberShots, type Shot } from '../shots.ts';
 
@@ -28,6 +30,19 @@ export interface ExportedShot {
   picture: Picture | undefined;
 }
 
+/** What the run changed in its repository. */
+export interface ExportedChanges {
+  repository: RunChanges['repository'];
+  totalFiles: number;
+  /** By file; undefined if the patch is too large. */
+  diffs: ExportedDiff[] | undefined;
+}
+
+export interface ExportedDiff extends FileDiff {
+  /** For people: without binary content. */
+  shown: string;
+}
+
 export interface ExportContent {
   /** `aops 0.1.0` */
   creator: string;
@@ -37,7 +52,7 @@ export interface ExportContent {
   timeline(): AsyncIterable<Entry>;
   /** Read after the timeline. */
   screenshots(): AsyncIterable<ExportedShot>;
-  changes: RepositoryChanges | undefined;
+  changes: ExportedChanges | undefined;
   files: FileRecord[];
   /** What is not part of the export, in sentences. Call it once everything else was read. */
   leftOut(): string[];
@@ -74,17 +89,24 @@ export async function exportContent(context: Context, name: string, options: Exp
     shotCount: shots?.length ?? 0,
     timeline,
     screenshots: () => pictures(context, id, shots ?? [], redaction, gaps),
-    changes:
-      changes === undefined
-        ? undefined
-        : {
-            changes: redaction.value({ ...changes.changes, patch_url: null }, 'files') as RepositoryChanges['changes'],
-            patch: changes.patch === null ? null : redaction.text(changes.patch, 'diffs'),
-          },
+    changes: changes && exportedChanges(changes, redaction),
     files: files.map((file) => ({ ...file, path: redaction.text(file.path, 'files') })),
     leftOut: () => (leftOut ??= gaps.map((sentence) => redaction.text(sentence, 'left out'))),
     redaction,
   };
+}
+
+function exportedChanges({ changes, patch }: RepositoryChanges, redaction: SecretRedaction): ExportedChanges {
+  const repository = redaction.value(changes.repository, 'files') as RunChanges['repository'];
+  const diffs = patch === null ? undefined : patchParts(patch).map((part, index) => exportedDiff(changes.files[index], part, redaction));
+  return { repository, totalFiles: changes.total_files, diffs };
+}
+
+/** @param file undefined for those that the service does not list because there are so many */
+function exportedDiff(file: ChangedFile | undefined, part: string, redaction: SecretRedaction): ExportedDiff {
+  const diff = redaction.text(part, 'diffs');
+  const path = redaction.text(file?.path ?? firstLine(part).replace('diff --git ', ''), 'files');
+  return { path, diff, shown: file === undefined ? diff : shownPart({ ...file, path }, diff) };
 }
 
 /** The credential of this command, which an agent might have seen. */

@@ -3,15 +3,14 @@ import { formatDuration } from '../../../base/duration.ts';
 import { Html, html } from '../../../base/html.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { callSummary, resultSummary } from '../../../cli/records/transcript.ts';
-import type { RepositoryChanges } from '../../../cli/run-record/repository-changes.ts';
 import type { FileRecord } from '../../../cli/run-record/sandbox-files.ts';
 import type { Entry, FileDiff, RequestEntry, TextEntry, ToolEntry } from '../../../cli/run-record/timeline.ts';
 import { formatSize } from '../../../terminal/size.ts';
 import { between, clock, documentStart, fact, moment, statusClass } from '../page-parts.ts';
 import { actionText, errorOf, pageOf } from '../shots.ts';
-import type { ExportContent, ExportedShot } from './content.ts';
+import type { ExportContent, ExportedChanges, ExportedShot } from './content.ts';
 import { style } from './style.ts';
-import { answerText, costText, diffCounts, diffLines, entryTitle, factsOf, partsOf, patchFiles, requestState } from './words.ts';
+import { answerText, costText, diffCounts, diffLines, entryTitle, factsOf, partsOf, requestState } from './words.ts';
 
 /** Longer texts are collapsed, and so are longer diffs. */
 const maxOpenCharacters = 6_000;
@@ -160,12 +159,12 @@ function requestItem({ request }: RequestEntry, number: number, time: Html[]): H
 `;
 }
 
-function* changesSection({ changes, patch }: RepositoryChanges): Generator<string> {
+function* changesSection({ repository, totalFiles, diffs = [] }: ExportedChanges): Generator<string> {
   yield html`<section id="changes" aria-labelledby="changes-title">
 <h2 id="changes-title">Changes in the repository</h2>
-<p>${`${pluralize(changes.total_files, 'file')} changed. `}<bdi>${changes.repository.source}</bdi>${changes.repository.commit === null ? '' : html`, from commit <code>${changes.repository.commit}</code>`}</p>
+<p>${`${pluralize(totalFiles, 'file')} changed. `}<bdi>${repository.source}</bdi>${repository.commit === null ? '' : html`, from commit <code>${repository.commit}</code>`}</p>
 `.text;
-  for (const file of patchFiles(patch ?? '')) yield diffBlock(file).text;
+  for (const { path, shown } of diffs) yield diffBlock({ path, diff: shown }).text;
   yield '</section>\n';
 }
 

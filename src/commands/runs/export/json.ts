@@ -1,7 +1,6 @@
 /** An export as one JSON document, piece by piece; schema.ts describes it. */
 import { crypto } from '../../../base/crypto.ts';
 import type { ExportContent, ExportedShot } from './content.ts';
-import { patchFiles } from './words.ts';
 
 export const exportFormat = 'aops.run';
 /** Increased when a field is removed or gets another meaning. */
@@ -20,10 +19,10 @@ export async function* jsonExport(content: ExportContent): AsyncGenerator<string
       changes === undefined
         ? null
         : {
-            source: changes.changes.repository.source,
-            commit: changes.changes.repository.commit,
-            total_files: changes.changes.total_files,
-            diffs: changes.patch === null ? null : patchFiles(changes.patch),
+            source: changes.repository.source,
+            commit: changes.repository.commit,
+            total_files: changes.totalFiles,
+            diffs: changes.diffs?.map(({ path, diff }) => ({ path, diff })) ?? null,
           },
     files,
     left_out: content.leftOut(),

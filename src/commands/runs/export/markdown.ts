@@ -11,7 +11,7 @@ import { formatSize } from '../../../terminal/size.ts';
 import { between } from '../page-parts.ts';
 import { actionText, errorOf } from '../shots.ts';
 import type { ExportContent } from './content.ts';
-import { answerText, costText, entryTitle, factsOf, partsOf, patchFiles, requestState, timeText } from './words.ts';
+import { answerText, costText, entryTitle, factsOf, partsOf, requestState, timeText } from './words.ts';
 
 export async function* markdownExport(content: ExportContent): AsyncGenerator<string, void, undefined> {
   const { head, changes, files, redaction } = content;
@@ -43,8 +43,8 @@ export async function* markdownExport(content: ExportContent): AsyncGenerator<st
   }
   if (number === 0) yield '\nThere are no messages.\n';
   if (changes !== undefined) {
-    yield `\n## Changes in the repository\n\n${pluralize(changes.changes.total_files, 'file')} changed.\n`;
-    for (const { path, diff } of patchFiles(changes.patch ?? '')) yield `\n${codeSpan(path)}\n\n${fenced(diff, 'diff')}`;
+    yield `\n## Changes in the repository\n\n${pluralize(changes.totalFiles, 'file')} changed.\n`;
+    for (const { path, shown } of changes.diffs ?? []) yield `\n${codeSpan(path)}\n\n${fenced(shown, 'diff')}`;
   }
   if (content.shotCount > 0) {
     yield '\n## Screenshots\n\nThe pictures are part of the HTML form of this record.\n\n';

@@ -1,7 +1,7 @@
 /** Words that the forms of an export share. */
-import { firstLine, isObject } from '../../../base/values.ts';
+import { isObject } from '../../../base/values.ts';
 import type { RecordHead } from '../../../cli/run-record/head.ts';
-import type { FileDiff, TextEntry } from '../../../cli/run-record/timeline.ts';
+import type { TextEntry } from '../../../cli/run-record/timeline.ts';
 import type { RecordedHumanRequest } from '../../../interface/types.ts';
 
 /** Facts about a run that every form of an export lists below its status and its times; those that are unknown are missing. */
@@ -103,15 +103,4 @@ const contentKind = (line: string): DiffLineKind => (line.startsWith('+') ? 'add
 export function diffCounts(lines: readonly { kind: DiffLineKind }[]): string {
   const count = (wanted: DiffLineKind): number => lines.filter(({ kind }) => kind === wanted).length;
   return `+${count('added')} −${count('removed')}`;
-}
-
-/** The parts of a patch of git, one for each file, with the path of the file. */
-export function patchFiles(patch: string): FileDiff[] {
-  return patch
-    .split(/^(?=diff --git )/m)
-    .filter((part) => part !== '')
-    .map((diff) => {
-      const path = /^\+\+\+ b\/(.*)$/m.exec(diff)?.[1] ?? /^--- a\/(.*)$/m.exec(diff)?.[1] ?? firstLine(diff).replace('diff --git ', '');
-      return { path, diff };
-    });
 }

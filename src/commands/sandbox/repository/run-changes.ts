@@ -78,6 +78,3 @@ export class PatchedFile implements ChangedFile {
     return this.#patch;
   }
 }
-
-/** The parts of a patch, one for each file, in the order of the files. Content lines begin with a space or a sign. */
-export const patchParts = (patch: string): string[] => patch.split(/^(?=diff --git )/m).filter((part) => part !== '');

@@ -4,11 +4,11 @@ import { pluralize } from '../../../base/pluralize.ts';
 import { forPeople } from '../../../cli/kit/audience.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { column, sizeColumn } from '../../../cli/kit/output.ts';
+import { patchParts, shownPart } from '../../../cli/run-record/patch-parts.ts';
 import type { RunChanges } from '../../../interface/types.ts';
 import type { View } from '../../../terminal/cell.ts';
 import { sanitizeLine } from '../../../terminal/sanitize.ts';
-import { formatSize } from '../../../terminal/size.ts';
-import { PatchedFile, patchBytes, patchParts } from './run-changes.ts';
+import { PatchedFile, patchBytes } from './run-changes.ts';
 
 /** The part of a file is shown up to this length, in characters. */
 const maxPartLength = 1024 * 1024;
@@ -51,16 +51,5 @@ export const statColumns = [
 /** The patch as text for a person: binary content is only mentioned. */
 export async function drawPatch(files: readonly PatchedFile[], view: View): Promise<string> {
   const { renderPatch } = await import('../../../terminal/diff.ts');
-  return files.map((file) => renderPatch(displayPart(file), view)).join('');
-}
-
-/** With short IDs of contents: the exact patch has complete ones, which `git apply` needs. */
-const abbreviateIds = (part: string): string => part.replace(/^(index [0-9a-f]{7})[0-9a-f]*(\.\.[0-9a-f]{7})[0-9a-f]*/m, '$1$2');
-
-function displayPart(file: PatchedFile): string {
-  const part = abbreviateIds(file.patch ?? `diff --git ${file.path}\n`);
-  const sizes = [file.size_before, file.size_after].map((size) => (size === null ? 'nothing' : formatSize(size)));
-  const header = part.slice(0, Math.max(0, part.search(/^(?:GIT binary patch|---|@@) ?/m)) || part.length);
-  if (file.patch === undefined || part.length > maxPartLength) return `${header}Differs (${sizes.join(' to ')})\n`;
-  return file.lines_added === null ? `${header}Binary file (${sizes.join(' to ')})\n` : part;
+  return files.map((file) => renderPatch(shownPart(file, file.patch, maxPartLength), view)).join('');
 }
