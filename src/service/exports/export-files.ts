@@ -14,7 +14,14 @@ import { LineWriter } from './lines.ts';
 import { missingFile } from './problems.ts';
 import type { MoveProgress } from './progress.ts';
 import { archiveBytes } from './sandbox-archive.ts';
-import { type Chunks, DamagedContentError, type SandboxFacts, type SandboxSource } from './sandbox-contents.ts';
+import {
+  type Chunks,
+  DamagedContentError,
+  placeOf,
+  type SandboxContents,
+  type SandboxFacts,
+  type SandboxSource,
+} from './sandbox-contents.ts';
 
 export interface FileSources {
   source: ExportSource;
@@ -127,17 +134,37 @@ class FileCopier {
     const leftOut = new Set<string>();
     for (;;) {
       const contents = await contentsOf(facts);
-      const entries = contents.entries.filter((entry) => !leftOut.has(`sandboxes/${facts.id}/${entry.name}`));
+      const entries = contents.entries.filter((entry) => !leftOut.has(placeOf(facts.id, entry.name)));
       try {
         const written = await this.#write(name, archiveBytes({ ...contents, entries }));
         for (const problem of contents.problems) this.#report(problem.path, problem.problem);
         return { path: name, ...written };
       } catch (error) {
         if (!(error instanceof DamagedContentError)) throw error;
-        this.#leaveOut(error.file, error.message.slice(error.file.length + 1), 'is damaged or missing in the file store');
-        leftOut.add(error.file);
+        // All of them are found at once, because each attempt reads the sandbox from its start.
+        for (const damage of [error, ...(await this.#damageIn({ ...contents, entries }, error.file))]) {
+          this.#leaveOut(damage.file, damage.problem, 'is damaged or missing in the file store');
+          leftOut.add(damage.file);
+        }
       }
     }
+  }
+
+  /** The other damaged files of a sandbox; none if the first one ends the export. */
+  async #damageIn({ entries, open }: SandboxContents, first: string): Promise<DamagedContentError[]> {
+    const damage: DamagedContentError[] = [];
+    if (!this.#options.skipMissing) return damage;
+    for (const entry of entries) {
+      this.#options.signal.throwIfAborted();
+      if (entry.type !== 'file') continue;
+      try {
+        for await (const _ of (await open(entry)) ?? []);
+      } catch (error) {
+        if (!(error instanceof DamagedContentError)) throw error;
+        if (error.file !== first) damage.push(error);
+      }
+    }
+    return damage;
   }
 
   /** @throws AopsError `export_file_missing` unless such files are left out */

@@ -32,11 +32,13 @@ export type SandboxSource = (sandbox: SandboxFacts) => Promise<SandboxContents>;
 /** The bytes of a file are not those that were recorded. */
 export class DamagedContentError extends Error {
   readonly file: string;
+  readonly problem: string;
 
   /** @param file its path in the data directory */
   constructor(file: string, problem: string) {
     super(`${file} ${problem}`);
     this.file = file;
+    this.problem = problem;
   }
 }
 

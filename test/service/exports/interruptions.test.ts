@@ -1,7 +1,7 @@
 /** Exports and imports that were killed continue with the same command, and nothing is served before they are complete. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, expect, it } from 'vitest';
@@ -183,6 +183,33 @@ describeNeeding(needsPostgres, 'with Postgres', () => {
     const options = { folder, key: otherKey, progress: new MoveProgress(), signal, skipMissing: false };
     await expect(exportData({ url, files: undefined }, options)).rejects.toMatchObject({ code: 'secret_key_mismatch' });
   }
+
+  it.each([
+    ['missing', (file: string) => rm(file)],
+    ['damaged', async (file: string) => writeFile(file, Buffer.alloc((await stat(file)).size, '?'))],
+    ['shortened', async (file: string) => truncate(file, (await stat(file)).size - 1)],
+  ])('an export reports files of sandboxes whose content is %s, and can leave them out', async (_, damage) => {
+    const store = await fresh('files');
+    const place: Place = { url: await newEmptyDatabase(), files: { kind: 'folder', path: store } };
+    await importTo(place);
+    const found = await readdir(path.join(store, 'sandboxes'), { recursive: true, withFileTypes: true });
+    for (const entry of found) if (entry.isFile()) await damage(path.join(entry.parentPath, entry.name));
+    const folder = await fresh('export');
+    const damagedFile = expect.stringMatching(/sandboxes\/.*\/workspace\/secret\.txt/);
+    await expect(exportFrom(place, folder)).rejects.toMatchObject({ code: 'export_file_missing', message: damagedFile });
+    const { problems } = await exportData(place, { folder, key, progress: new MoveProgress(), signal, skipMissing: true });
+    expect(new Set(problems.map(({ problem }) => problem))).toEqual(
+      new Set(['it is damaged or missing in the file store, so it is left out']),
+    );
+    expect(problems.map((problem) => path.basename(problem.path))).toEqual(
+      expect.arrayContaining(['secret.txt', 'huge.bin', 'session.json', 'run.sh']),
+    );
+    expect(new Set(problems.map((problem) => problem.path)).size).toBe(problems.length);
+    const target: Place = { directory: await fresh('data') };
+    await importData(target, { folder, key, checked: new MoveProgress(), progress: new MoveProgress(), signal });
+    const sandboxes = await readdir(path.join(target.directory, 'sandboxes'), { recursive: true, withFileTypes: true });
+    expect(sandboxes.filter((entry) => entry.isFile() && problems.some((problem) => problem.path.endsWith(`/${entry.name}`)))).toEqual([]);
+  });
 
   it('no node starts while a database is exported, and only one process exports it', async () => {
     const url = await newDatabase();

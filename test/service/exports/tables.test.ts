@@ -10,6 +10,7 @@ import type { Manifest } from '../../../src/service/exports/format.ts';
 import { importDatabase } from '../../../src/service/exports/import.ts';
 import type { FileTargets } from '../../../src/service/exports/import-files.ts';
 import { MoveProgress } from '../../../src/service/exports/progress.ts';
+import { DamagedContentError, placeOf, type SandboxSource } from '../../../src/service/exports/sandbox-contents.ts';
 import { FileStore } from '../../../src/service/files/file-store.ts';
 import { FolderFiles } from '../../../src/service/files/folder-files.ts';
 import { openDirectorySource, openDirectoryTarget, openStorage } from '../../../src/service/store/data-directory.ts';
@@ -42,13 +43,18 @@ const noFiles = { files: new FileStore(new FolderFiles('/nonexistent')) };
 interface Options {
   progress?: MoveProgress;
   checkpointBytes?: number;
+  contentsOf?: SandboxSource;
 }
 
-async function exportFrom(open: Promise<ExportSource>, folder: string, { progress = new MoveProgress(), ...rest }: Options = {}) {
+async function exportFrom(
+  open: Promise<ExportSource>,
+  folder: string,
+  { progress = new MoveProgress(), contentsOf = folderSandboxes('/nonexistent'), ...rest }: Options = {},
+) {
   const source = await open;
   try {
     const { files } = noFiles;
-    const options = { source, files, sandboxes: () => folderSandboxes('/nonexistent'), secretKey: null, skipMissing: true };
+    const options = { source, files, sandboxes: () => contentsOf, secretKey: null, skipMissing: true };
     return (await exportDatabase({ ...options, folder, progress, signal, ...rest })).manifest;
   } finally {
     await source.close();
@@ -94,6 +100,29 @@ it('contains a row of every table, and the checksums of all', async () => {
   expect(manifest.tables.map(({ name }) => name)).toEqual(exportedTables);
   for (const { name, rows } of manifest.tables) expect(rows, name).toBeGreaterThan(0);
   await expect(checkExport(folder, { progress: new MoveProgress(), signal })).resolves.toMatchObject({ manifest });
+});
+
+it('reads a sandbox a few times, however many of its files are damaged', async () => {
+  let sandboxCount = 0;
+  let openedCount = 0;
+  const names = Array.from({ length: 40 }, (_, index) => `workspace/${index}`);
+  const contentsOf: SandboxSource = async ({ id }) => {
+    sandboxCount += 1;
+    return {
+      entries: names.map((name) => ({ name, type: 'file', size: 1, mode: 0o600, modifiedAt: 0 })),
+      problems: [],
+      async open({ name }) {
+        openedCount += 1;
+        if (Number(path.basename(name)) % 2 === 0) throw new DamagedContentError(placeOf(id, name), 'is damaged');
+        return [Buffer.from('x')];
+      },
+    };
+  };
+  await exportFrom(openDirectorySource(await randomData(1)), await newFolder(), { contentsOf });
+  expect(sandboxCount).toBeGreaterThan(0);
+  // It is begun, read to find the damage, and written without the damaged files.
+  const attempts = sandboxCount / 2;
+  expect(openedCount).toBe(attempts * (1 + names.length + names.length / 2));
 });
 
 it('continues where it was interrupted, and is the same as one that was not', async () => {
