@@ -47,7 +47,8 @@ export async function openArchive(client: Client, run: RunPlace, path: string, s
   const entries = continuedEntries(client, run, path, signal);
   try {
     const { value: first } = await entries.next();
-    const list = first?.path === listName ? parseList(await contentOf(first, maxListBytes)) : undefined;
+    const content = first?.path === listName ? await contentOf(first, maxListBytes) : undefined;
+    const list = content && parseList(content);
     if (list === undefined) throw new UnusableAnswerError({}, listName);
     return { ...list, received: intactFiles(entries) };
   } catch (error) {
@@ -149,9 +150,9 @@ async function* intactFiles(entries: AsyncGenerator<ReadFile, void, undefined>):
   }
 }
 
-/** @throws InvalidArchiveError when there is too much */
-async function contentOf({ size, content }: ReadFile, maxBytes: number): Promise<Uint8Array[]> {
-  if (size > maxBytes) throw new InvalidArchiveError('a file in it is too large');
+/** Undefined if there is too much. */
+async function contentOf({ size, content }: ReadFile, maxBytes: number): Promise<Uint8Array[] | undefined> {
+  if (size > maxBytes) return undefined;
   const chunks: Uint8Array[] = [];
   for await (const chunk of content) chunks.push(chunk);
   return chunks;

@@ -140,6 +140,14 @@ describe('an archive', () => {
     expect(await contentsOf(target)).toEqual({ a: 'longer' });
   });
 
+  it('with a file that is too large for an archive leaves it to a request', async () => {
+    const large = Buffer.alloc(16 * 1_048_576 + 1, 'x');
+    const server = await scriptedServer(archive(list('a', 'b'), file('a', large.toString()), file('b'), end), single('a', 'small'));
+    const { result, target } = await pull(server);
+    await result;
+    expect(await contentsOf(target)).toEqual({ a: 'small', b: 'b' });
+  });
+
   it('with a file that no longer exists fails as its request does', async () => {
     const server = await scriptedServer(archive(list('a', 'b'), file('a'), end), gone);
     const { result, target } = await pull(server);
@@ -226,6 +234,7 @@ describe('without an archive', () => {
     ['the list is damaged', archive(tarFile('aops-files.json', '{"path":'), end)],
     ['a file in the list has no path', archive(tarFile('aops-files.json', '{"path":"/workspace","files":[{"size":1}]}'), end)],
     ['a file in the list has no size', archive(tarFile('aops-files.json', '{"path":"/workspace","files":[{"path":"/workspace/a"}]}'), end)],
+    ['the list is larger than 64 MiB', cut(tarFile('aops-files.json', Buffer.alloc(64 * 1_048_576 + 1)).subarray(0, 1_000_000))],
     ['the list is not one of files', archive(tarFile('aops-files.json', '{"path":"/workspace","files":[1]}'), end)],
   ])('because %s, the files are listed, after one request', async (_, step) => {
     const server = await scriptedServer(step);
