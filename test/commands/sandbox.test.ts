@@ -1,7 +1,9 @@
-import { readdir, stat, symlink } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
+import { afterTest } from '../support/temporary.ts';
 
 const unknownId = '00000000-0000-4000-8000-000000000003';
 
@@ -87,6 +89,25 @@ describe('sandbox create, push, ls --sandbox', () => {
     expect(refusal).toMatchObject({ code, stdout: '' });
     expect(refusal.stderr).toContain(message);
     expect((await service.cli(['sandbox', 'ls', '--sandbox', sandbox, '--json'])).json()).toMatchObject({ data: [] });
+  });
+
+  it('names a folder that cannot be read, like the other commands that read folders', async () => {
+    // Nobody may read a folder whose path is longer than the system accepts.
+    const start = path.join(service.folder, 'unreadable');
+    await mkdir(start);
+    afterTest(() => void spawnSync('rm', ['-rf', start]));
+    const script = `for (const name of Array(20).fill('d'.repeat(250))) { fs.mkdirSync(name); process.chdir(name); }`;
+    expect(spawnSync(process.execPath, ['-e', script], { cwd: start })).toMatchObject({ status: 0 });
+    const sandbox = await newSandbox();
+    for (const argv of [
+      ['sandbox', 'push', sandbox, 'unreadable'],
+      ['sandbox', 'diff', run, 'unreadable'],
+      ['agents', 'test', 'unreadable'],
+    ]) {
+      const refusal = await service.cli(argv);
+      expect(refusal, argv.join(' ')).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toMatch(/^error: unreadable\/d{250}[/d]* cannot be read: ENAMETOOLONG/);
+    }
   });
 
   it('reports a missing sandbox', async () => {

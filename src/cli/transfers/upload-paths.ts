@@ -1,6 +1,6 @@
 /** Uploads local files and folders into a sandbox. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, UsageError } from '../../base/errors.ts';
 import { incomplete } from '../../client/transfers/incomplete.ts';
@@ -9,6 +9,7 @@ import type { LocalUpload, UploadedFile } from '../../client/transfers/transfer.
 import { uploadTree } from '../../client/transfers/upload-tree.ts';
 import { startTransferProgress } from '../../terminal/transfer-progress.ts';
 import { fileProblem } from '../input/body.ts';
+import { folderEntries } from '../input/folder-entries.ts';
 import type { Context } from '../kit/context.ts';
 
 /**
@@ -25,7 +26,7 @@ export async function collectFiles(context: Context, paths: readonly string[], t
       throw new UsageError(fileProblem(source, error));
     });
     const target = path.posix.join(targetFolder, path.basename(file));
-    if (stats.isDirectory()) files.push(...(await filesBelow(file, target, skippedNames)));
+    if (stats.isDirectory()) files.push(...(await filesBelow(file, { target, skippedNames, cwd: context.cwd })));
     else if (stats.isFile()) files.push({ file, size: stats.size, target });
     else throw new UsageError(`${source} is neither a file nor a folder.`, 'Save its content to a file, and upload that.');
   }
@@ -56,22 +57,20 @@ export async function collectFiles(context: Context, paths: readonly string[], t
 
 /**
  * The files in a folder and its subfolders, sorted by name.
- * @param target the path of the folder in the sandbox
- * @param skippedNames receives the links and special files that are skipped
+ * @param options.target the path of the folder in the sandbox
+ * @param options.skippedNames receives the links and special files that are skipped
+ * @throws UsageError for a folder that cannot be read
  */
-export async function filesBelow(folder: string, target: string, skippedNames: string[]): Promise<LocalUpload[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
+export async function filesBelow(folder: string, options: { target: string; skippedNames: string[]; cwd: string }): Promise<LocalUpload[]> {
   const uploads = await Promise.all(
-    entries
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
-      .map(async (entry): Promise<LocalUpload[]> => {
-        const file = path.join(folder, entry.name);
-        const entryTarget = path.posix.join(target, entry.name);
-        if (entry.isDirectory()) return filesBelow(file, entryTarget, skippedNames);
-        if (entry.isFile()) return [{ file, size: statSync(file).size, target: entryTarget }];
-        skippedNames.push(file);
-        return [];
-      }),
+    (await folderEntries(folder, options.cwd)).map(async (entry): Promise<LocalUpload[]> => {
+      const file = path.join(folder, entry.name);
+      const target = path.posix.join(options.target, entry.name);
+      if (entry.isDirectory()) return filesBelow(file, { ...options, target });
+      if (entry.isFile()) return [{ file, size: statSync(file).size, target }];
+      options.skippedNames.push(file);
+      return [];
+    }),
   );
   return uploads.flat();
 }

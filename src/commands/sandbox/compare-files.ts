@@ -98,7 +98,7 @@ async function localFiles(context: Context, folder: string) {
     throw new UsageError(fileProblem(folder, error));
   });
   if (!stats.isDirectory()) throw new UsageError(`${folder} is not a folder.`, 'Specify the folder that the files would be pulled into.');
-  return filesBelow(root, '', []);
+  return filesBelow(root, { target: '', skippedNames: [], cwd: context.cwd });
 }
 
 /** Whether two streams contain the same bytes, regardless of their chunks. */

@@ -1,10 +1,11 @@
 /** Reads test files: their content, the files that they refer to, and everything that is wrong with them. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { parseDuration } from '../../../base/duration.ts';
 import { UsageError } from '../../../base/errors.ts';
 import { pluralize } from '../../../base/pluralize.ts';
 import { decodeText, fileProblem, readBytes, readText } from '../../../cli/input/body.ts';
+import { folderEntries } from '../../../cli/input/folder-entries.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import type { Finding } from '../../../service/service.ts';
 import { type AnswersFile, readAnswers } from '../../../watch/answers.ts';
@@ -37,7 +38,7 @@ export interface LoadedTestFile {
 
 /**
  * The test files at these paths, in order of their names; folders are searched.
- * @throws UsageError for a path that does not exist, or if there are no test files
+ * @throws UsageError for a path that does not exist or cannot be read, or if there are no test files
  */
 export async function findTestFiles({ cwd }: Pick<Context, 'cwd'>, places: readonly string[]): Promise<string[]> {
   const found = new Set<string>();
@@ -47,7 +48,7 @@ export async function findTestFiles({ cwd }: Pick<Context, 'cwd'>, places: reado
       throw new UsageError(fileProblem(place, error));
     });
     if (!stats.isDirectory()) found.add(whole);
-    else for (const file of await filesBelow(whole)) found.add(file);
+    else for (const file of await filesBelow(whole, cwd)) found.add(file);
   }
   if (found.size > 0) return [...found];
   throw new UsageError(
@@ -56,12 +57,11 @@ export async function findTestFiles({ cwd }: Pick<Context, 'cwd'>, places: reado
   );
 }
 
-async function filesBelow(folder: string): Promise<string[]> {
-  const entries = (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1));
+async function filesBelow(folder: string, cwd: string): Promise<string[]> {
   const files: string[] = [];
-  for (const entry of entries) {
+  for (const entry of await folderEntries(folder, cwd)) {
     const whole = path.join(folder, entry.name);
-    if (entry.isDirectory() && !skippedFolders.has(entry.name)) files.push(...(await filesBelow(whole)));
+    if (entry.isDirectory() && !skippedFolders.has(entry.name)) files.push(...(await filesBelow(whole, cwd)));
     else if (entry.isFile() && fileName.test(entry.name)) files.push(whole);
   }
   return files;
