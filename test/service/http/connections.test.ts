@@ -1,7 +1,7 @@
 /** Connections over HTTP: managing them, their secrets, and real MCP servers with both generations of the protocol. */
 import { randomUUID } from 'node:crypto';
 import { rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -494,6 +494,62 @@ describe('authorization', () => {
     expect((await service.ok('listConnectionTools', inputOf(id))).success).toBe(true);
     // The registered client is still valid.
     expect(issuer.clients).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      'is not available for a moment',
+      (response: ServerResponse) =>
+        response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"temporarily_unavailable"}'),
+      'its access token could not be renewed at the moment',
+    ],
+    [
+      'fails',
+      (response: ServerResponse) => response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":"server_error"}'),
+      'its access token could not be renewed at the moment',
+    ],
+    [
+      'is behind a proxy that cannot reach it',
+      (response: ServerResponse) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>'),
+      'its access token could not be renewed at the moment',
+    ],
+    [
+      'limits requests',
+      (response: ServerResponse) => response.writeHead(429, { 'content-type': 'text/plain' }).end('Too many requests'),
+      'its access token could not be renewed at the moment',
+    ],
+    ['does not answer', (response: ServerResponse) => response.destroy(), 'its access token could not be renewed: '],
+  ])('remains if the authorization server %s, and is renewed later', async (_, refuse, reason) => {
+    const clock = new ManualClock();
+    const service = await api({ clock });
+    const { server, issuer } = await startAuthorized(service);
+    await visit(await start(service, { mcp_server_url: server.url }));
+    const id = (await service.ok('listConnections')).integrations[0]?.id as string;
+    const tools = () => service.ok('listConnectionTools', inputOf(id));
+    clock.advance(3_600_000);
+    issuer.refuseTokens = (response) => {
+      refuse(response);
+      return true;
+    };
+    expect((await tools()).error).toContain(reason);
+    expect((await service.ok('getConnection', inputOf(id))).broken_reason).toContain(reason);
+    issuer.refuseTokens = () => false;
+    expect(await tools()).toMatchObject({ success: true });
+    expect((await service.ok('getConnection', inputOf(id))).broken_reason).toBeNull();
+  });
+
+  it('has to be granted again if the server has issued no token to renew it', async () => {
+    const service = await api({ clock: new ManualClock() });
+    const { server, issuer } = await startAuthorized(service);
+    issuer.refuseTokens = (response) => {
+      issuer.refuseTokens = () => false;
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"access_token":"once","token_type":"Bearer"}');
+      return true;
+    };
+    await visit(await start(service, { mcp_server_url: server.url }));
+    const id = (await service.ok('listConnections')).integrations[0]?.id as string;
+    expect((await service.ok('listConnectionTools', inputOf(id))).error).toContain('a person has to authorize it again');
+    expect(issuer.forms).toEqual([]);
   });
 
   it('is still valid if the headers of the connection are changed while it is renewed', async () => {

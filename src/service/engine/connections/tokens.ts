@@ -4,7 +4,7 @@ import type { TokenSource } from '../../connections/mcp-session.ts';
 import { AuthorizationNeededError, ServerProblem } from '../../connections/problems.ts';
 import { openOAuth, type StoredOAuth, sealedOAuth } from '../../connections/secrets.ts';
 import { hasSameOrigin } from '../../outbound/check-url.ts';
-import { OutboundError } from '../../outbound/guarded-fetch.ts';
+import { type Fetch, OutboundError } from '../../outbound/guarded-fetch.ts';
 import { replaceTokens } from '../../store/connections/connections.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { ConnectionRow } from '../../store/database/schema.ts';
@@ -84,7 +84,13 @@ async function refresh(
   { server, metadata, client, resource }: StoredOAuth,
   refreshToken: string,
 ): Promise<OAuthTokens> {
-  return withOAuthLibrary(engine, async (sdk, fetchFn) => {
+  return withOAuthLibrary(engine, async (sdk, fetch) => {
+    let status = 0;
+    const fetchFn: Fetch = async (...request) => {
+      const response = await fetch(...request);
+      ({ status } = response);
+      return response;
+    };
     try {
       return await sdk.refreshAuthorization(server, {
         metadata,
@@ -95,12 +101,15 @@ async function refresh(
       });
     } catch (error) {
       if (error instanceof OutboundError) throw new ServerProblem('server', `its access token could not be renewed: ${error.message}`);
-      if (error instanceof sdk.OAuthError && error.code === 'temporarily_unavailable')
+      if (isOutage(status) || (error instanceof sdk.OAuthError && error.code === 'temporarily_unavailable'))
         throw new ServerProblem('server', 'its access token could not be renewed at the moment');
       throw new AuthorizationNeededError(endedMessage);
     }
   });
 }
+
+/** Whether a response says nothing about the authorization: what is wrong with that is a 400 or 401 (RFC 6749, section 5.2). */
+const isOutage = (status: number): boolean => status >= 500 || status === 408 || status === 425 || status === 429;
 
 /** An authorization with other tokens. */
 export function withTokens(
