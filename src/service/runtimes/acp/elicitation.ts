@@ -64,7 +64,10 @@ function fieldOf(name: string, property: ElicitationPropertySchema): Field {
   return {
     name,
     question: { ...base, ...optionsOf(choices) },
-    read: (answer) => (isNumeric ? numberOf(textOf(answer)) : valueFor(choices, textOf(answer))),
+    read: (answer) => {
+      const value = valueFor(choices, textOf(answer));
+      return isNumeric ? numberOf(value) : value;
+    },
   };
 }
 
@@ -74,12 +77,19 @@ interface Choice {
   description?: string;
 }
 
-/** The choices of a property: `enum`, or `oneOf` and `anyOf` with titles. */
+/** The choices of a property. Those with the same title are told apart by their values, because answers are labels. */
 function choicesOf(property: unknown): Choice[] {
+  const choices = titledChoices(property);
+  const isShared = ({ label }: Choice): boolean => choices.filter((choice) => choice.label === label).length > 1;
+  return choices.map((choice) => (isShared(choice) ? { ...choice, label: `${choice.label} (${choice.value})` } : choice));
+}
+
+/** From `enum`, or from `oneOf` and `anyOf` with titles. */
+function titledChoices(property: unknown): Choice[] {
   if (!isObject(property)) return [];
-  const titledChoices = [property.oneOf, property.anyOf].find(Array.isArray) as unknown[] | undefined;
-  if (titledChoices !== undefined)
-    return titledChoices.filter(isObject).map(({ const: value, title, description }) => ({
+  const alternatives = [property.oneOf, property.anyOf].find(Array.isArray) as unknown[] | undefined;
+  if (alternatives !== undefined)
+    return alternatives.filter(isObject).map(({ const: value, title, description }) => ({
       value: String(value),
       label: typeof title === 'string' && title.trim() !== '' ? title : String(value),
       ...(typeof description === 'string' ? { description } : {}),
