@@ -1,6 +1,7 @@
 /** How the job of a run ends: what becomes of the run, and of the job, in each case. */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { StartableEngine } from '../../../../src/service/engine/create-engine.ts';
 import { JobAborted } from '../../../../src/service/engine/jobs/worker.ts';
@@ -118,6 +119,32 @@ describe('a run that cannot be executed here', () => {
     await writeFile(sandboxes, 'in the way');
     await expect(execute()).rejects.toThrow();
     expect(await run()).toMatchObject({ status: 'pending', started_at: null });
+  });
+
+  it('gives back its workspace if what earlier executions recorded cannot be read', async () => {
+    const { engine, clock, execute, run, job } = await pendingRun(async (host) => {
+      await host.commit('one', null);
+      return { status: 'sleeping', until: host.clock.now() + 60_000 };
+    });
+    let openCount = 0;
+    const { workspaces } = engine;
+    const open = workspaces.open.bind(workspaces);
+    workspaces.open = async (...args) => {
+      const workspace = await open(...args);
+      openCount += 1;
+      const close = workspace.close.bind(workspace);
+      workspace.close = (isOver) => {
+        openCount -= 1;
+        close(isOver);
+      };
+      return workspace;
+    };
+    await execute();
+    expect([openCount, (await job()).status]).toEqual([0, 'queued']);
+    await sql`update journal set result = '{'`.execute(engine.store);
+    clock.advance(60_000);
+    await expect(execute()).rejects.toBeInstanceOf(SyntaxError);
+    expect([openCount, (await run()).status]).toEqual([0, 'running']);
   });
 
   it.each([
