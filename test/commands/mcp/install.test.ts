@@ -1,7 +1,9 @@
-import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { readConfig, replaceConfig } from '../../../src/commands/mcp/install/files.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
+import { temporaryDirectory } from '../../support/temporary.ts';
 
 let service: TestService;
 /** A profile, as after `aops auth login`. */
@@ -116,6 +118,28 @@ describe('mcp install', () => {
     const plainFile = await service.file('plain.json', '{}');
     expect(await install(['--client', 'cursor', '--file', plainFile, '--yes'])).toMatchObject({ code: 0 });
     expect(readFileSync(plainFile, 'utf8').startsWith('{')).toBe(true);
+  });
+
+  it('leaves a file alone that another program changes in the meantime, or that cannot be replaced', async () => {
+    const folder = await temporaryDirectory();
+    const file = path.join(folder, 'config.json');
+    writeFileSync(file, '{}');
+    const before = readConfig(file);
+    writeFileSync(file, '{"theirs":true}');
+    expect(() => replaceConfig(before, '{"ours":true}', 'now')).toThrow(expect.objectContaining({ code: 'config_changed_meanwhile' }));
+    expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['{"theirs":true}', ['config.json']]);
+
+    const missing = readConfig(path.join(folder, 'other.json'));
+    writeFileSync(missing.path, '{"theirs":true}');
+    expect(() => replaceConfig(missing, '{"ours":true}', 'now')).toThrow(expect.objectContaining({ code: 'config_changed_meanwhile' }));
+    expect(readFileSync(missing.path, 'utf8')).toBe('{"theirs":true}');
+
+    // A copy of this moment exists already.
+    writeFileSync(`${file}.now.bak`, 'earlier');
+    expect(() => replaceConfig(readConfig(file), '{"ours":true}', 'now')).toThrow(/config\.json/);
+    expect(readFileSync(file, 'utf8')).toBe('{"theirs":true}');
+    expect(readFileSync(`${file}.now.bak`, 'utf8')).toBe('earlier');
+    expect(readdirSync(folder).sort()).toEqual(['config.json', 'config.json.now.bak', 'other.json']);
   });
 
   it('changes the file of a project', async () => {

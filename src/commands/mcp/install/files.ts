@@ -51,6 +51,7 @@ export function readConfig(file: string): ReadFile {
 export function replaceConfig(before: ReadFile, text: string, stamp: string): string | undefined {
   const { path: file, bytes } = before;
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
+  let backup: string | undefined;
   try {
     if (bytes === undefined) makeFolders(path.dirname(file), 0o755);
     const mark = bytes?.subarray(0, 3).equals(byteOrderMark) ? byteOrderMark : Buffer.alloc(0);
@@ -59,10 +60,11 @@ export function replaceConfig(before: ReadFile, text: string, stamp: string): st
     const handle = openSync(temporary, 'r+');
     fsyncSync(handle);
     closeSync(handle);
-    const backup = bytes === undefined ? undefined : `${file}.${stamp}.bak`;
-    if (backup !== undefined) {
+    if (bytes !== undefined) {
       const { mode } = statSync(file);
-      copyFileSync(file, backup, constants.COPYFILE_EXCL);
+      const copy = `${file}.${stamp}.bak`;
+      copyFileSync(file, copy, constants.COPYFILE_EXCL);
+      backup = copy;
       chmodSync(temporary, mode & 0o777);
     }
     refuseChanged(file, bytes);
@@ -70,6 +72,7 @@ export function replaceConfig(before: ReadFile, text: string, stamp: string): st
     return backup;
   } catch (error) {
     rmSync(temporary, { force: true });
+    if (backup !== undefined) rmSync(backup, { force: true });
     throw writeFailure(error, file);
   }
 }
