@@ -102,6 +102,21 @@ describe('a tool step with a connection', () => {
     expect((await service.texts(tolerantRun)).at(-1)).toMatch(/^Next: ./);
   });
 
+  it.each([500, 502, 504])('does not know whether the tool did its work if the answer to the call is %i', async (status) => {
+    const otherServer = await mcpServer();
+    const id = await connect(`behind-proxy-${status}`, otherServer.url);
+    // As from a proxy that has lost the server after it has passed on the call.
+    otherServer.guard = (request, response) => {
+      if (request.headers['mcp-method'] !== 'tools/call') return false;
+      response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
+      return true;
+    };
+    const run = await service.run(`- tool: { connection: behind-proxy-${status}, name: json_text }`);
+    const { run: endedRun } = await service.until(run, 'failed', 'completed');
+    expect(endedRun.error).toContain(`it responded with ${status}; it is unknown whether the tool did its work.`);
+    expect(await service.api('GET', `/connections/${id}`)).toMatchObject({ broken_at: null });
+  });
+
   it('ends at its time limit', async () => {
     const clock = new ManualClock();
     const secondService = await startTestService({ clock });
