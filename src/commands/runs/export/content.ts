@@ -102,7 +102,7 @@ function exportedChanges({ changes, patch }: RepositoryChanges, redaction: Secre
   return { repository, totalFiles: changes.total_files, diffs };
 }
 
-/** @param file undefined for those that the service does not list because there are so many */
+/** @param file undefined after the first 10,000, which are all that the service lists */
 function exportedDiff(file: ChangedFile | undefined, part: string, redaction: SecretRedaction): ExportedDiff {
   const diff = redaction.text(part, 'diffs');
   const path = redaction.text(file?.path ?? firstLine(part).replace('diff --git ', ''), 'files');
