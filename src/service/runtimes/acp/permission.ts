@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk';
 import { isObject, shorten } from '../../../base/values.ts';
 import type { HumanRequestDraft } from '../run-host.ts';
+import { hiddenArguments } from './hidden-arguments.ts';
 import type { ToolCallState } from './updates.ts';
 
 const maxTitleLength = 200;
@@ -45,10 +46,7 @@ export function permissionRequest(
   displayArguments: Record<string, unknown>,
 ): HumanRequestDraft {
   const isLasting = !canAllowOnce(options);
-  const subject =
-    call.diffs.length > 0
-      ? call.diffs.map(({ diff }) => fencedBlock(diff, 'diff'))
-      : [fencedBlock(stableJson(displayArguments, 2), 'json')];
+  const subject = call.diffs.length > 0 ? changesOf(call, displayArguments) : [fencedBlock(stableJson(displayArguments, 2), 'json')];
   const parts = [
     ...(isLasting
       ? ['The agent offers no permission for a single execution. If you approve, it might not ask again for calls like this.']
@@ -60,6 +58,13 @@ export function permissionRequest(
   ];
   const title = `${isLasting ? 'Always allow: ' : ''}${titleOf(call)}`.replaceAll(/\s+/g, ' ').trim();
   return { type: 'approval', title: shorten(title, maxTitleLength), description: parts.join('\n\n') };
+}
+
+/** The diffs, and the arguments that these do not show. */
+function changesOf(call: ToolCallState, displayArguments: Record<string, unknown>): string[] {
+  const diffs = call.diffs.map(({ diff }) => fencedBlock(diff, 'diff'));
+  const hidden = hiddenArguments(call, displayArguments);
+  return hidden === undefined ? diffs : [...diffs, 'Arguments that the diff does not show:', fencedBlock(stableJson(hidden, 2), 'json')];
 }
 
 /** The tool and the files it affects, because the titles of some agents contain only a file, and those of others only an action. */

@@ -55,6 +55,44 @@ describe('the request for a permission', () => {
   });
 });
 
+describe('the request for a change of files', () => {
+  const diff = '--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n-const a = 1;\n+const a = 2;\n const b = 3;';
+  const call = { id: 'call_1', name: 'edit', title: 'Edit src/a.ts', diffs: [{ path: 'src/a.ts', diff }], texts: [], paths: ['src/a.ts'] };
+  const shownDiff = `Tool: edit\n\n\`\`\`diff\n${diff}\n\`\`\``;
+  const describeCall = (input: Record<string, unknown>) =>
+    permissionRequest({ ...call, input }, [{ optionId: 'a', name: 'Allow', kind: 'allow_once' }], input).description;
+
+  it.each<[string, Record<string, unknown>]>([
+    ['texts and paths', { file_path: 'src/a.ts', old_string: 'const a = 1;\nconst b = 3;', new_string: 'const a = 2;' }],
+    ['the same in objects', { changes: { 'src/a.ts': { update: { lines: ['const a = 2;', 'const b = 3;'] } } } }],
+    ['the ID of the call', { call_id: 'call_1' }],
+    ['the diff itself', { diff: `Index: src/a.ts\n===================\n${diff}\n\\ No newline at end of file\n` }],
+    ['nothing', { old_string: '', limit: null }],
+    ['the title', { title: 'Edit src/a.ts' }],
+  ])('contains only the diff if that shows all arguments: %s', (_, input) => {
+    expect(describeCall(input)).toBe(shownDiff);
+  });
+
+  it.each<[string, Record<string, unknown>, object]>([
+    ['switches', { file_path: 'src/a.ts', replace_all: true, new_string: 'const a = 2;' }, { replace_all: true }],
+    ['numbers', { path: 'src/a.ts', expected_replacements: 2 }, { expected_replacements: 2 }],
+    ['other texts', { path: 'src/a.ts', then_run: 'rm -rf build' }, { then_run: 'rm -rf build' }],
+    ['a command that the diff contains, too', { then_run: 'const a = 2;' }, { then_run: 'const a = 2;' }],
+    ['texts of which the diff contains a part', { new_text: 'const a = 2;\nlaunch();' }, { new_text: 'const a = 2;\nlaunch();' }],
+    ['texts that only look like a patch', { new_text: '--- const a = 9;' }, { new_text: '--- const a = 9;' }],
+    ['other files', { paths: ['src/a.ts', 'src/secret.ts'] }, { paths: ['src/secret.ts'] }],
+    [
+      'names in objects',
+      { changes: { 'src/b.ts': { content: 'const b = 3;' } } },
+      { changes: { 'src/b.ts': { content: 'const b = 3;' } } },
+    ],
+    ['switches in objects', { options: { force: false, path: 'src/a.ts' } }, { options: { force: false } }],
+  ])('contains the arguments that the diff does not show: %s', (_, input, hidden) => {
+    const expected = `Arguments that the diff does not show:\n\n\`\`\`json\n${JSON.stringify(hidden, undefined, 2)}\n\`\`\``;
+    expect(describeCall(input)).toBe(`${shownDiff}\n\n${expected}`);
+  });
+});
+
 describe('the mode of a session', () => {
   const modes = (currentModeId: string, ...ids: string[]) => ({
     modes: { currentModeId, availableModes: ids.map((id) => ({ id, name: id })) },
