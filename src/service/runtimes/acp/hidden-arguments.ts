@@ -10,9 +10,12 @@ const patchLine = /^(?:Index: |=+$|\*\*\* |diff --git |index [\da-f]|--- |\+\+\+
 const contentName = /path|file|content|text|string|diff|patch|change|old|new|line|code|edit|insert/i;
 
 /** The arguments without what the diffs and the title show; undefined if they show everything. */
-export function hiddenArguments({ id, title, paths, diffs }: ToolCallState, args: Record<string, unknown>): object | undefined {
+export function hiddenArguments(
+  { id, title, paths, diffs, changedTexts }: ToolCallState,
+  args: Record<string, unknown>,
+): object | undefined {
   const files = new Set([...paths, ...diffs.map(({ path }) => path)]);
-  const lines = new Set(diffs.flatMap(({ diff }) => diff.split('\n').map((line) => line.slice(1).trim())));
+  const lines = new Set(changedTexts.flatMap((text) => text.split('\n').map((line) => line.trim())));
   const isShownLine = (line: string): boolean => line.trim() === '' || lines.has(line.trim());
   const isShownInPatch = (line: string): boolean => patchLine.test(line) || isShownLine(line.slice(1));
   const isShown = (name: string, text: string): boolean =>

@@ -24,6 +24,8 @@ export interface ToolCallState {
   /** Undefined if the agent does not send it. */
   input: unknown;
   diffs: FileDiff[];
+  /** The texts before and after the diffs: what is the same in both is not part of a diff, except next to changes. */
+  changedTexts: string[];
   texts: string[];
   paths: string[];
 }
@@ -133,6 +135,9 @@ export class SessionUpdates {
     if (update.locations != null) call.paths = update.locations.map(({ path }) => this.#shortPath(path));
     if (update.content != null) {
       call.diffs = update.content.flatMap((content) => this.#diffOf(content));
+      call.changedTexts = update.content.flatMap((content) =>
+        content.type === 'diff' ? [content.oldText ?? '', content.newText].map((text) => this.#shortText(text)) : [],
+      );
       call.texts = update.content.flatMap((content) => (content.type === 'content' ? [textOf(content.content)] : []));
     }
     const isOver = update.status === 'completed' || update.status === 'failed';
@@ -145,8 +150,8 @@ export class SessionUpdates {
   }
 
   #newCall(id: string): TrackedCall {
-    const empty = { input: undefined, output: undefined, diffs: [], texts: [], paths: [], isShown: false, isOver: false };
-    const call: TrackedCall = { id, eventId: this.#nextId(), name: unknownTool, title: '', ...empty };
+    const empty = { input: undefined, output: undefined, diffs: [], changedTexts: [], texts: [], paths: [] };
+    const call: TrackedCall = { id, eventId: this.#nextId(), name: unknownTool, title: '', ...empty, isShown: false, isOver: false };
     this.#calls.set(id, call);
     return call;
   }

@@ -5,6 +5,7 @@ import { parseDefinition } from '../../../../src/service/runtimes/acp/definition
 import { chooseMode } from '../../../../src/service/runtimes/acp/modes.ts';
 import { outcomeOf, permissionRequest } from '../../../../src/service/runtimes/acp/permission.ts';
 import { promptText } from '../../../../src/service/runtimes/acp/prompts.ts';
+import { SessionUpdates } from '../../../../src/service/runtimes/acp/updates.ts';
 
 const option = (kind: PermissionOption['kind']): PermissionOption => ({ kind, optionId: `${kind}-id`, name: kind });
 
@@ -28,7 +29,7 @@ describe('a decision', () => {
 });
 
 describe('the request for a permission', () => {
-  const call = { id: '1', name: 'exec', title: '', input: { command: 'cat ```' }, diffs: [], texts: [], paths: [] };
+  const call = { id: '1', name: 'exec', title: '', input: { command: 'cat ```' }, diffs: [], changedTexts: [], texts: [], paths: [] };
 
   it('contains the tool and its arguments in a fence that they cannot end', () => {
     expect(permissionRequest(call, [option('allow_once')], call.input)).toEqual({
@@ -57,13 +58,16 @@ describe('the request for a permission', () => {
 
 describe('the request for a change of files', () => {
   const diff = '--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n-const a = 1;\n+const a = 2;\n const b = 3;';
-  const call = { id: 'call_1', name: 'edit', title: 'Edit src/a.ts', diffs: [{ path: 'src/a.ts', diff }], texts: [], paths: ['src/a.ts'] };
+  const changedTexts = ['const a = 1;\nconst b = 3;\nfar.away();\n', 'const a = 2;\nconst b = 3;\nfar.away();\n'];
+  const diffs = [{ path: 'src/a.ts', diff }];
+  const call = { id: 'call_1', name: 'edit', title: 'Edit src/a.ts', diffs, changedTexts, texts: [], paths: ['src/a.ts'] };
   const shownDiff = `Tool: edit\n\n\`\`\`diff\n${diff}\n\`\`\``;
   const describeCall = (input: Record<string, unknown>) =>
     permissionRequest({ ...call, input }, [{ optionId: 'a', name: 'Allow', kind: 'allow_once' }], input).description;
 
   it.each<[string, Record<string, unknown>]>([
     ['texts and paths', { file_path: 'src/a.ts', old_string: 'const a = 1;\nconst b = 3;', new_string: 'const a = 2;' }],
+    ['the whole file', { path: 'src/a.ts', content: changedTexts[1] }],
     ['the same in objects', { changes: { 'src/a.ts': { update: { lines: ['const a = 2;', 'const b = 3;'] } } } }],
     ['the ID of the call', { call_id: 'call_1' }],
     ['the diff itself', { diff: `Index: src/a.ts\n===================\n${diff}\n\\ No newline at end of file\n` }],
@@ -91,6 +95,22 @@ describe('the request for a change of files', () => {
     const expected = `Arguments that the diff does not show:\n\n\`\`\`json\n${JSON.stringify(hidden, undefined, 2)}\n\`\`\``;
     expect(describeCall(input)).toBe(`${shownDiff}\n\n${expected}`);
   });
+});
+
+it('the request for an edit shows that it is made everywhere, and nothing that its diff shows', () => {
+  const updates = new SessionUpdates(() => 'event', '/workspace');
+  const [oldText, newText] = ['run("/workspace/a");\nkeep();', 'run("/workspace/b");\nkeep();'];
+  const file = '/workspace/src/a.ts';
+  const { call } = updates.acceptPermission({
+    toolCallId: 'call_1',
+    title: 'Edit src/a.ts',
+    rawInput: { file_path: file, old_string: oldText, new_string: newText, replace_all: true },
+    content: [{ type: 'diff', path: file, oldText, newText }],
+  });
+  const options = [{ optionId: 'a', name: 'Allow', kind: 'allow_once' as const }];
+  const { description } = permissionRequest(call, options, updates.argumentsOf(call));
+  expect(description).toContain('\n-run("/workspace/a");\n+run("/workspace/b");\n');
+  expect(description).toMatch(/Arguments that the diff does not show:\n\n```json\n\{\n {2}"replace_all": true\n\}\n```$/);
 });
 
 describe('the mode of a session', () => {

@@ -150,7 +150,16 @@ describe('the updates of an agent', () => {
 });
 
 describe('the fingerprint of a tool call', () => {
-  const call = { id: '1', name: 'exec', title: 'ls', input: { command: 'ls', cwd: '.' }, diffs: [], texts: [], paths: [] };
+  const call = {
+    id: '1',
+    name: 'exec',
+    title: 'ls',
+    input: { command: 'ls', cwd: '.' },
+    diffs: [],
+    changedTexts: [],
+    texts: [],
+    paths: [],
+  };
 
   it('depends on the tool and its arguments, and on nothing else', () => {
     expect(fingerprintOf({ ...call, id: '2', title: 'List', texts: ['x'], input: { cwd: '.', command: 'ls' } })).toBe(fingerprintOf(call));
