@@ -66,7 +66,7 @@ export function serverProblem(error: unknown, sdk: Sdk, isConnected: boolean): S
   if (http?.status === 403) return serverFault('it does not allow this with these credentials (403)');
   if (http?.status === 404 && isConnected) return new ServerProblem('unclear', 'it has forgotten the session (404)', { cause: error });
   // A server that fails, or a proxy that has lost it, may have passed on the call.
-  if (http && isConnected && http.status !== undefined && http.status >= 500 && http.status !== 501)
+  if (http && isConnected && Number(http.status) >= 500 && http.status !== 501)
     return new ServerProblem('unclear', `it responded with ${http.status}`, { cause: error });
   if (http) return serverFault(`it responded with ${http.status}${isConnected ? '' : ', unlike an MCP server'}`);
   const rpc = causeOf(sdk.ProtocolError);

@@ -141,19 +141,21 @@ class FileCopier {
         return { path: name, ...written };
       } catch (error) {
         if (!(error instanceof DamagedContentError)) throw error;
+        const leaveOut = ({ file, problem }: DamagedContentError): void => {
+          this.#leaveOut(file, problem, 'is damaged or missing in the file store');
+          leftOut.add(file);
+        };
+        leaveOut(error);
         // All of them are found at once, because each attempt reads the sandbox from its start.
-        for (const damage of [error, ...(await this.#damageIn({ ...contents, entries }, error.file))]) {
-          this.#leaveOut(damage.file, damage.problem, 'is damaged or missing in the file store');
-          leftOut.add(damage.file);
-        }
+        const otherEntries = entries.filter((entry) => placeOf(facts.id, entry.name) !== error.file);
+        for (const damage of await this.#damageIn({ ...contents, entries: otherEntries })) leaveOut(damage);
       }
     }
   }
 
-  /** The other damaged files of a sandbox; none if the first one ends the export. */
-  async #damageIn({ entries, open }: SandboxContents, first: string): Promise<DamagedContentError[]> {
+  /** The damaged files of a sandbox. */
+  async #damageIn({ entries, open }: SandboxContents): Promise<DamagedContentError[]> {
     const damage: DamagedContentError[] = [];
-    if (!this.#options.skipMissing) return damage;
     for (const entry of entries) {
       this.#options.signal.throwIfAborted();
       if (entry.type !== 'file') continue;
@@ -161,7 +163,7 @@ class FileCopier {
         for await (const _ of (await open(entry)) ?? []);
       } catch (error) {
         if (!(error instanceof DamagedContentError)) throw error;
-        if (error.file !== first) damage.push(error);
+        damage.push(error);
       }
     }
     return damage;

@@ -102,7 +102,12 @@ describe('a tool step with a connection', () => {
     expect((await service.texts(tolerantRun)).at(-1)).toMatch(/^Next: ./);
   });
 
-  it.each([500, 502, 504])('does not know whether the tool did its work if the answer to the call is %i', async (status) => {
+  it.each([
+    ...[500, 502, 504].map(
+      (status) => [status, `it responded with ${status}; it is unknown whether the tool did its work.`, false] as const,
+    ),
+    ...[400, 501].map((status) => [status, `could not be used: it responded with ${status}.`, true] as const),
+  ])('says what an answer %i to the call means', async (status, words, isBroken) => {
     const otherServer = await mcpServer();
     const id = await connect(`behind-proxy-${status}`, otherServer.url);
     // As from a proxy that has lost the server after it has passed on the call.
@@ -113,8 +118,8 @@ describe('a tool step with a connection', () => {
     };
     const run = await service.run(`- tool: { connection: behind-proxy-${status}, name: json_text }`);
     const { run: endedRun } = await service.until(run, 'failed', 'completed');
-    expect(endedRun.error).toContain(`it responded with ${status}; it is unknown whether the tool did its work.`);
-    expect(await service.api('GET', `/connections/${id}`)).toMatchObject({ broken_at: null });
+    expect(endedRun.error).toContain(words);
+    expect(await service.api('GET', `/connections/${id}`)).toMatchObject({ broken_at: isBroken ? expect.any(String) : null });
   });
 
   it('ends at its time limit', async () => {

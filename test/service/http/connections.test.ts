@@ -318,7 +318,7 @@ describe('the health of a connection', () => {
     ['a redirect', () => serveAnswer(302, { location: 'http://127.0.0.1:1/' }), 'a redirect; redirects are not followed'],
     ['a web page', () => serveAnswer(200, { 'content-type': 'text/html' }, '<p>Hello</p>'), 'is not MCP'],
     ['JSON that is not MCP', () => serveAnswer(200, { 'content-type': 'application/json' }, '{"a":1}'), 'is not MCP'],
-    ['a failure', () => serveAnswer(500, {}), 'it responded with 500'],
+    ['a failure', () => serveAnswer(500, {}), 'it responded with 500, unlike an MCP server'],
     ['not found', () => serveAnswer(404, {}), 'it responded with 404'],
     [
       'too much',
@@ -496,11 +496,11 @@ describe('authorization', () => {
     expect(issuer.clients).toHaveLength(1);
   });
 
-  it.each([
+  it.each<[string, (response: ServerResponse) => unknown, string]>([
     [
       'is not available for a moment',
       (response: ServerResponse) =>
-        response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"temporarily_unavailable"}'),
+        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"temporarily_unavailable"}'),
       'its access token could not be renewed at the moment',
     ],
     [
@@ -513,11 +513,14 @@ describe('authorization', () => {
       (response: ServerResponse) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>'),
       'its access token could not be renewed at the moment',
     ],
-    [
-      'limits requests',
-      (response: ServerResponse) => response.writeHead(429, { 'content-type': 'text/plain' }).end('Too many requests'),
-      'its access token could not be renewed at the moment',
-    ],
+    ...[408, 425, 429].map(
+      (status) =>
+        [
+          `answers with ${status}`,
+          (response: ServerResponse) => response.writeHead(status, { 'content-type': 'text/plain' }).end('Later'),
+          'its access token could not be renewed at the moment',
+        ] as [string, (response: ServerResponse) => unknown, string],
+    ),
     ['does not answer', (response: ServerResponse) => response.destroy(), 'its access token could not be renewed: '],
   ])('remains if the authorization server %s, and is renewed later', async (_, refuse, reason) => {
     const clock = new ManualClock();

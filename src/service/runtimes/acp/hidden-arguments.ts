@@ -21,7 +21,7 @@ export function hiddenArguments(
   const isShown = (name: string, text: string): boolean =>
     files.has(text) || text.split('\n').every((line) => isShownLine(line) || (patchName.test(name) && isShownInPatch(line)));
   const hiddenPart = (name: string, value: unknown): unknown => {
-    if (value === null || value === undefined || value === '') return undefined;
+    if (value === null || value === '') return undefined;
     if (typeof value === 'string')
       return value === id || value === title || (contentName.test(name) && isShown(name, value)) ? undefined : value;
     if (Array.isArray(value)) return nonEmpty(value.map((part) => hiddenPart(name, part)).filter((part) => part !== undefined));

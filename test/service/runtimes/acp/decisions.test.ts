@@ -71,7 +71,7 @@ describe('the request for a change of files', () => {
     ['the same in objects', { changes: { 'src/a.ts': { update: { lines: ['const a = 2;', 'const b = 3;'] } } } }],
     ['the ID of the call', { call_id: 'call_1' }],
     ['the diff itself', { diff: `Index: src/a.ts\n===================\n${diff}\n\\ No newline at end of file\n` }],
-    ['nothing', { old_string: '', limit: null }],
+    ['nothing', { old_string: '', then_run: '', limit: null }],
     ['the title', { title: 'Edit src/a.ts' }],
   ])('contains only the diff if that shows all arguments: %s', (_, input) => {
     expect(describeCall(input)).toBe(shownDiff);
@@ -84,6 +84,7 @@ describe('the request for a change of files', () => {
     ['a command that the diff contains, too', { then_run: 'const a = 2;' }, { then_run: 'const a = 2;' }],
     ['texts of which the diff contains a part', { new_text: 'const a = 2;\nlaunch();' }, { new_text: 'const a = 2;\nlaunch();' }],
     ['texts that only look like a patch', { new_text: '--- const a = 9;' }, { new_text: '--- const a = 9;' }],
+    ['a patch with something else', { patch: '+const a = 2;\n+launch();' }, { patch: '+const a = 2;\n+launch();' }],
     ['other files', { paths: ['src/a.ts', 'src/secret.ts'] }, { paths: ['src/secret.ts'] }],
     [
       'names in objects',

@@ -15,7 +15,15 @@ const contentOf = (properties: Record<string, object>, answers: Record<string, s
   elicitationResponse(form(properties), { type: 'question', answers });
 
 it.each<[string, object, object, [answer: string | string[], value: unknown][]]>([
-  ['a text', { type: 'string' }, { question: 'p' }, [['any text', 'any text']]],
+  [
+    'a text',
+    { type: 'string' },
+    { question: 'p' },
+    [
+      ['any text', 'any text'],
+      ['12', '12'],
+    ],
+  ],
   ['a text with a title', { type: 'string', title: 'Name' }, { question: 'Name' }, [['Ada', 'Ada']]],
   [
     'a text with a title and a description',
