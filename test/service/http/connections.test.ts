@@ -423,6 +423,38 @@ describe('authorization', () => {
     expect(failure(insideAnswer)).toEqual([400, 'connection_host_not_allowed']);
   });
 
+  /** A server that answers requests for its metadata with this status. */
+  async function withoutMetadata(service: Api, status: number): Promise<McpServer> {
+    const { server } = await startAuthorized(service);
+    const { guard } = server;
+    server.guard = (request, response) => {
+      if (!request.url?.startsWith('/.well-known/')) return guard(request, response);
+      response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Later</h1>');
+      return true;
+    };
+    return server;
+  }
+
+  it.each([404, 500])('is not supported by a server that does not know its metadata (%i)', async (status) => {
+    const service = await api();
+    const server = await withoutMetadata(service, status);
+    expect(await service.ok('checkMcpOAuth', { body: { mcp_server_url: server.url } })).toEqual({ supports_dcr: false });
+    const answer = await service.call('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url: server.url } });
+    expect(failure(answer)).toEqual([400, 'oauth_not_supported']);
+  });
+
+  it.each([502, 429])('cannot be discovered if the metadata is not available at the moment (%i)', async (status) => {
+    const service = await api();
+    const server = await withoutMetadata(service, status);
+    for (const answer of [
+      await service.call('checkMcpOAuth', { body: { mcp_server_url: server.url } }),
+      await service.call('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url: server.url } }),
+    ]) {
+      expect(failure(answer)).toEqual([400, 'mcp_server_unreachable']);
+      expect(answer.text).toContain(`it responded with ${status} for its metadata`);
+    }
+  });
+
   it('asks for all scopes that the server supports if it does not say which it requires', async () => {
     const service = await api();
     const { server, issuer } = await startAuthorized(service);

@@ -3,7 +3,7 @@ import type { AuthorizationServerMetadata, OAuthProtectedResourceMetadata } from
 import { ServiceError } from '../../errors.ts';
 import { type Fetch, OutboundError } from '../../outbound/guarded-fetch.ts';
 import type { HasClock, HasConnections } from '../engine.ts';
-import { type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
+import { notingOutages, type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
 
 export interface OAuthDiscovery {
   /** URL of the authorization server. */
@@ -19,14 +19,20 @@ export const discoverOAuth = (engine: HasClock & HasConnections, url: string): P
   withOAuthLibrary(engine, async (sdk, fetch) => {
     const challenge = await challengeOf(sdk, fetch, url);
     const { resourceMetadataUrl } = challenge;
+    const requests = notingOutages(fetch);
     const discovery = await sdk
-      .discoverOAuthServerInfo(url, { fetchFn: fetch, ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }) })
+      .discoverOAuthServerInfo(url, { fetchFn: requests.fetchFn, ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }) })
       // Metadata that cannot be read, or belongs to another issuer, counts as missing.
       .catch((error: unknown) => {
         if (error instanceof OutboundError) throw error;
         return undefined;
       });
-    if (discovery?.authorizationServerMetadata === undefined) return undefined;
+    if (discovery?.authorizationServerMetadata === undefined) {
+      // Some servers answer every unknown path with 500.
+      if (requests.outage !== undefined && requests.outage !== 500)
+        throw new OutboundError(`it responded with ${requests.outage} for its metadata`);
+      return undefined;
+    }
     // A person opens this URL in a browser. Any other scheme could start a program, or show a file of their machine.
     const { protocol } = new URL(discovery.authorizationServerMetadata.authorization_endpoint);
     if (!/^https?:$/.test(protocol)) return undefined;

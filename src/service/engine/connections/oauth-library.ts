@@ -9,6 +9,28 @@ const maxBytes = 1024 * 1024;
 
 export type OAuthLibrary = typeof import('@modelcontextprotocol/client');
 
+/** Requests that note whether a server was out of order, which says nothing about what was requested. */
+export interface NotedRequests {
+  fetchFn: Fetch;
+  /** The last status that says so; undefined if there was none. */
+  outage: number | undefined;
+}
+
+/** The library does not tell the status of a response. */
+export function notingOutages(fetch: Fetch): NotedRequests {
+  const requests: NotedRequests = {
+    outage: undefined,
+    async fetchFn(...request) {
+      const response = await fetch(...request);
+      if (isOutage(response.status)) requests.outage = response.status;
+      return response;
+    },
+  };
+  return requests;
+}
+
+const isOutage = (status: number): boolean => status >= 500 || status === 408 || status === 425 || status === 429;
+
 /** Rejects like `use`, or with an OutboundError if it takes too long. */
 export async function withOAuthLibrary<T>(
   { clock, connections }: HasClock & HasConnections,

@@ -4,12 +4,12 @@ import type { TokenSource } from '../../connections/mcp-session.ts';
 import { AuthorizationNeededError, ServerProblem } from '../../connections/problems.ts';
 import { openOAuth, type StoredOAuth, sealedOAuth } from '../../connections/secrets.ts';
 import { hasSameOrigin } from '../../outbound/check-url.ts';
-import { type Fetch, OutboundError } from '../../outbound/guarded-fetch.ts';
+import { OutboundError } from '../../outbound/guarded-fetch.ts';
 import { replaceTokens } from '../../store/connections/connections.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { ConnectionRow } from '../../store/database/schema.ts';
 import type { HasClock, HasConnections, HasStore } from '../engine.ts';
-import { withOAuthLibrary } from './oauth-library.ts';
+import { notingOutages, withOAuthLibrary } from './oauth-library.ts';
 
 /** How many milliseconds before its end a token is renewed, because a request takes some time. */
 const margin = 30_000;
@@ -85,31 +85,24 @@ async function refresh(
   refreshToken: string,
 ): Promise<OAuthTokens> {
   return withOAuthLibrary(engine, async (sdk, fetch) => {
-    let status = 0;
-    const fetchFn: Fetch = async (...request) => {
-      const response = await fetch(...request);
-      ({ status } = response);
-      return response;
-    };
+    const requests = notingOutages(fetch);
     try {
       return await sdk.refreshAuthorization(server, {
         metadata,
         clientInformation: client,
         refreshToken,
         ...(resource === undefined ? {} : { resource }),
-        fetchFn,
+        fetchFn: requests.fetchFn,
       });
     } catch (error) {
       if (error instanceof OutboundError) throw new ServerProblem('server', `its access token could not be renewed: ${error.message}`);
-      if (isOutage(status) || (error instanceof sdk.OAuthError && error.code === 'temporarily_unavailable'))
+      // What is wrong with an authorization is a 400 or 401 (RFC 6749, section 5.2).
+      if (requests.outage !== undefined || (error instanceof sdk.OAuthError && error.code === 'temporarily_unavailable'))
         throw new ServerProblem('server', 'its access token could not be renewed at the moment');
       throw new AuthorizationNeededError(endedMessage);
     }
   });
 }
-
-/** Whether a response says nothing about the authorization: what is wrong with that is a 400 or 401 (RFC 6749, section 5.2). */
-const isOutage = (status: number): boolean => status >= 500 || status === 408 || status === 425 || status === 429;
 
 /** An authorization with other tokens. */
 export function withTokens(
