@@ -709,6 +709,15 @@ describe('authorization', () => {
       Array(2).fill(['a code could not be exchanged for tokens', issuer.url]),
     );
 
+    issuer.refuseTokens = (response) => {
+      issuer.refuseTokens = () => false;
+      response.writeHead(502).end();
+      return true;
+    };
+    const outageUrl = (await url()).href;
+    const outage = 'could not be completed: the authorization server responded with 502. Start it again later.';
+    expect(await visit(outageUrl)).toMatchObject({ status: 400, text: expect.stringContaining(outage) });
+
     const singleUseUrl = await url();
     const head = await fetch(`${service.service.url}/oauth/callback?state=${singleUseUrl.searchParams.get('state')}&code=x`, {
       method: 'HEAD',

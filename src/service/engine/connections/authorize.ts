@@ -20,7 +20,7 @@ import { isoTime } from '../../store/database/time.ts';
 import type { HasClock, HasConnections, HasLog, HasStore, HasWorker } from '../engine.ts';
 import { changeConnection, checkServerUrl, defaultType, insertNewConnection, requireConnection } from './connections.ts';
 import { discoverOAuth, type OAuthDiscovery } from './discovery.ts';
-import { type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
+import { notingOutages, type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
 import { withTokens } from './tokens.ts';
 
 /** Milliseconds that a person has to authorize a connection. */
@@ -210,8 +210,9 @@ const exchange = (
   { server, metadata, client, resource, verifier, callback }: Details,
   { code, iss }: { code: string; iss: string | undefined },
 ): Promise<OAuthTokens> =>
-  withOAuthLibrary(engine, (sdk, fetchFn) =>
-    sdk.exchangeAuthorization(server, {
+  withOAuthLibrary(engine, (sdk, fetch) => {
+    const requests = notingOutages(fetch);
+    const parameters = {
       metadata,
       clientInformation: client,
       authorizationCode: code,
@@ -219,9 +220,12 @@ const exchange = (
       codeVerifier: verifier,
       redirectUri: callback,
       ...(resource === undefined ? {} : { resource: new URL(resource) }),
-      fetchFn,
-    }),
-  );
+    };
+    return sdk.exchangeAuthorization(server, { ...parameters, fetchFn: requests.fetchFn }).catch((error: unknown) => {
+      if (requests.outage === undefined) throw error;
+      throw new OutboundError(`the authorization server responded with ${requests.outage}. Start it again later`, { cause: error });
+    });
+  });
 
 async function keep(
   engine: HasStore & HasClock & HasWorker & HasConnections,
