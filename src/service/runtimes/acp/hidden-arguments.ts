@@ -2,12 +2,26 @@
 import { isObject } from '../../../base/values.ts';
 import type { ToolCallState } from './updates.ts';
 
-const patchName = /diff|patch/i;
+const patchNames: ReadonlySet<string> = new Set(['diff', 'patch', 'unifieddiff', 'filediff']);
+
+/**
+ * Names that agents give to files, to texts before and after a change, and to what contains these; in lower case, without underscores.
+ * Only under these names can something be left out because a diff shows it: anything else may mean more than its text.
+ */
+const knownNames: ReadonlySet<string> = new Set([
+  ...['path', 'paths', 'file', 'files', 'filepath', 'filename', 'absolutepath', 'relativepath', 'locations', 'title'],
+  ...['content', 'contents', 'text', 'oldtext', 'newtext', 'oldstring', 'newstring', 'oldstr', 'newstr', 'oldcontent', 'newcontent'],
+  ...['lines', 'filetext', 'newsource', 'codeedit', 'inserttext'],
+  ...['changes', 'edits', 'edit', 'update', 'add'],
+  ...patchNames,
+]);
 /** Lines of patches around the content. */
 const patchLine = /^(?:Index: |=+$|\*\*\* |diff --git |index [\da-f]|--- |\+\+\+ |@@|\\ No newline)/;
 
-/** Names of arguments that are files, or their content before and after. Another argument is shown although a diff contains its text. */
-const contentName = /path|file|content|text|string|diff|patch|change|old|new|line|code|edit|insert/i;
+/** Longer titles, in characters, may be shortened where a person sees them. */
+const maxTitleLength = 100;
+
+const normalized = (name: string): string => name.replaceAll('_', '').toLowerCase();
 
 /** The arguments without what the diffs and the title show; undefined if they show everything. */
 export function hiddenArguments(
@@ -15,27 +29,32 @@ export function hiddenArguments(
   args: Record<string, unknown>,
 ): object | undefined {
   const files = new Set([...paths, ...diffs.map(({ path }) => path)]);
+  const shownWhole = new Set([id, ...files, ...(title.length <= maxTitleLength ? [title] : [])]);
   const lines = new Set(changedTexts.flatMap((text) => text.split('\n').map((line) => line.trim())));
   const isShownLine = (line: string): boolean => line.trim() === '' || lines.has(line.trim());
   const isShownInPatch = (line: string): boolean => patchLine.test(line) || isShownLine(line.slice(1));
   const isShown = (name: string, text: string): boolean =>
-    files.has(text) || text.split('\n').every((line) => isShownLine(line) || (patchName.test(name) && isShownInPatch(line)));
+    shownWhole.has(text) ||
+    text.split('\n').every((line) => isShownLine(line) || (patchNames.has(normalized(name)) && isShownInPatch(line)));
+
   const hiddenPart = (name: string, value: unknown): unknown => {
-    if (value === null || value === '') return undefined;
-    if (typeof value === 'string')
-      return value === id || value === title || (contentName.test(name) && isShown(name, value)) ? undefined : value;
+    if (typeof value === 'string') return isShown(name, value) ? undefined : value;
     if (Array.isArray(value)) return nonEmpty(value.map((part) => hiddenPart(name, part)).filter((part) => part !== undefined));
-    return isObject(value) ? hiddenMembers(value) : value;
+    if (isObject(value)) return hiddenMembers(value, hiddenMember);
+    return value ?? undefined;
   };
-  const hiddenMembers = (members: Record<string, unknown>): object | undefined => {
-    const parts = Object.entries(members).map(([name, value]) => {
-      // A file that no diff is about is shown with everything that is to happen to it.
-      const isOtherFile = isObject(value) && /[./\\]/.test(name) && !files.has(name);
-      return [name, isOtherFile ? value : hiddenPart(name, value)] as const;
-    });
-    return nonEmpty(Object.fromEntries(parts.filter(([, part]) => part !== undefined)));
-  };
-  return hiddenMembers(args);
+  const hiddenMember = (name: string, value: unknown): unknown =>
+    files.has(name) || knownNames.has(normalized(name)) ? hiddenPart(name, value) : value;
+  // An argument without a value says nothing, but inside an object this can be a file that is deleted.
+  return hiddenMembers(args, (name, value) => (value === null || value === '' || value === id ? undefined : hiddenMember(name, value)));
+}
+
+function hiddenMembers(
+  members: Record<string, unknown>,
+  hiddenMember: (name: string, value: unknown) => unknown,
+): Record<string, unknown> | undefined {
+  const parts = Object.entries(members).map(([name, value]) => [name, hiddenMember(name, value)] as const);
+  return nonEmpty(Object.fromEntries(parts.filter(([, part]) => part !== undefined)));
 }
 
 const nonEmpty = <Value extends object>(value: Value): Value | undefined => (Object.keys(value).length === 0 ? undefined : value);

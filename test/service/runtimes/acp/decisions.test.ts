@@ -91,7 +91,15 @@ describe('the request for a change of files', () => {
       { changes: { 'src/b.ts': { content: 'const b = 3;' } } },
       { changes: { 'src/b.ts': { content: 'const b = 3;' } } },
     ],
-    ['switches in objects', { options: { force: false, path: 'src/a.ts' } }, { options: { force: false } }],
+    ...['Makefile', 'src/new.ts', 'new files'].map((name): [string, Record<string, unknown>, object] => {
+      const changes = { changes: { 'src/a.ts': { new_text: 'const a = 2;' }, [name]: { content: 'const b = 3;' } } };
+      return [`what happens to ${name}`, changes, { changes: { [name]: { content: 'const b = 3;' } } }];
+    }),
+    ['that a file is deleted', { changes: { 'src/secret.ts': null } }, { changes: { 'src/secret.ts': null } }],
+    ['the text of another file', { changes: { 'src/new.ts': 'const b = 3;' } }, { changes: { 'src/new.ts': 'const b = 3;' } }],
+    ['switches of single edits', { edits: [{ old_string: 'const a = 1;', all: true }] }, { edits: [{ all: true }] }],
+    ['objects with other names', { options: { force: false, path: 'src/a.ts' } }, { options: { force: false, path: 'src/a.ts' } }],
+    ['what is no text', { lines: [3, 4] }, { lines: [3, 4] }],
   ])('contains the arguments that the diff does not show: %s', (_, input, hidden) => {
     const expected = `Arguments that the diff does not show:\n\n\`\`\`json\n${JSON.stringify(hidden, undefined, 2)}\n\`\`\``;
     expect(describeCall(input)).toBe(`${shownDiff}\n\n${expected}`);
