@@ -8,7 +8,9 @@ import type { RuntimeEvent } from '../../src/service/runtimes/run-host.ts';
 import type { Runtime } from '../../src/service/runtimes/runtime.ts';
 import { browserArguments } from '../support/browser-page.ts';
 import { chromium, describeWithChromium } from '../support/chromium.ts';
+import { answerWith, ForeignService } from '../support/foreign-service.ts';
 import { png } from '../support/png.ts';
+import { runCli } from '../support/run-cli.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { afterTest } from '../support/temporary.ts';
 
@@ -191,6 +193,34 @@ describe('a film strip', () => {
     expect(writeResult).toMatchObject({ code: 0, stderr: expect.stringContaining('6 pictures could not be downloaded') });
     expect(await service.read('lost.html')).toContain('The picture is missing: the service responded with status 404.');
   });
+});
+
+it('a film strip contains every picture, although the URLs of the pictures expire several times', async () => {
+  const [run, team] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
+  let [epoch, remaining] = [0, 0];
+  const foreign = await ForeignService.start({
+    'GET /v2/runs/:id': (_, id) => ({ run: { id, status: 'completed', run_number: 1, agent_id: null, team_id: team } }),
+    'GET /v2/agent-runs/:id/screenshots/timeline': () => {
+      [epoch, remaining] = [epoch + 1, 5];
+      const shotsNow = Array.from({ length: 12 }, (__, index) => ({
+        ...{ executionId: `e${index}`, toolName: 'browser', startedAt: '2026-07-18T09:00:00Z' },
+        afterScreenshot: { signedUrl: `/pictures/${epoch}/${index}` },
+      }));
+      return { data: { toolExecutions: shotsNow } };
+    },
+    'GET /pictures/:epoch/:name': (_, signedIn, name) => {
+      if (Number(signedIn) !== epoch || remaining === 0) return answerWith(403, { error: 'expired' });
+      remaining -= 1;
+      return answerWith(200, `GIF89a picture ${name}`, 'image/gif');
+    },
+  });
+  const result = await runCli(['runs', 'screenshots', run, '--html', 'expiring.html'], foreign.optionsIn(service.folder, team));
+  expect(result).toMatchObject({ code: 0, stderr: expect.not.stringContaining('could not be downloaded') });
+  const page = await service.read('expiring.html');
+  const pictures = [...page.matchAll(/src="data:image\/gif;base64,([^"]+)"/g)].map(([, text]) =>
+    Buffer.from(text as string, 'base64').toString(),
+  );
+  expect(pictures).toEqual(Array.from({ length: 12 }, (_, index) => `GIF89a picture ${index}`));
 });
 
 describeWithChromium('a film strip in a browser', () => {

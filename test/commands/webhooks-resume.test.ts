@@ -1,6 +1,7 @@
 /** `webhooks listen --webhook`: the deliveries of a webhook as a stream that can be continued. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { WebhookDelivery } from '../../src/interface/types.ts';
+import { signedHeaders } from '../../src/service/engine/webhooks/signature.ts';
 import { eventually } from '../support/eventually.ts';
 import { closedPort } from '../support/ports.ts';
 import type { CliResult } from '../support/run-cli.ts';
@@ -236,6 +237,28 @@ describe('a temporary webhook', () => {
     expect(hook.kinds).toEqual(['run.completed', 'run.completed']);
     const [kept] = (await webhooks()).filter(({ expires_at }) => expires_at !== null);
     await service.cli(['webhooks', 'delete', kept?.id as string, '--yes']);
+  });
+
+  it('ends only at a recorded event that the address had accepted', async () => {
+    const hook = await Receiver.start();
+    whenDone(() => hook.close());
+    const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+    await service.file('own.txt', secret);
+    const flags = ['--secret', '@own.txt', '--forward-to', hook.url];
+    const { listening } = await listen([...flags, '--resume', 'auto'], 3, async (url) => {
+      for (const [id, status] of [
+        ['first', 500],
+        ['first', 204],
+        ['second', 204],
+      ] as const) {
+        hook.answer = (response) => response.writeHead(status).end();
+        const body = JSON.stringify({ type: 'run.failed', data: {} });
+        await fetch(url, { method: 'POST', headers: signedHeaders([secret], id, Date.now(), body), body });
+      }
+    });
+    const again = await service.cli(['webhooks', 'listen', '--json', ...flags, '--until', 'run.failed', '--resume', listening.resume]);
+    const repeated = again.lines<{ id: string; forwarded: { status: number } }>();
+    expect({ code: again.code, statuses: repeated.map(({ forwarded }) => forwarded.status) }).toEqual({ code: 0, statuses: [500, 204] });
   });
 
   it('cannot be continued with the token of another webhook', async () => {

@@ -98,7 +98,7 @@ function addEvent(records: Records, event: ListenerEvent, seq: number): void {
 }
 
 /** The status that the sender of a delivery gets; undefined unless it is a success. */
-function acceptedStatus({ forwarded }: ListenerEvent): number | undefined {
+export function acceptedStatus({ forwarded }: ListenerEvent): number | undefined {
   if (!isObject(forwarded)) return 204;
   const { status } = forwarded;
   return typeof status === 'number' && status < 300 ? status : undefined;

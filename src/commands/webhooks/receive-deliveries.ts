@@ -9,6 +9,7 @@ import type { WebhookEventKind } from '../../interface/types.ts';
 import type { ReceivedPoint } from '../../watch/resume/points.ts';
 import { pointOf } from '../../watch/resume/token.ts';
 import { ArrivalJournal } from './arrival-journal.ts';
+import { acceptedStatus } from './arrival-records.ts';
 import { endTemporary } from './follow-webhook.ts';
 import { forPrograms, ListenerOutput } from './listener-output.ts';
 import { kindOf } from './received.ts';
@@ -59,7 +60,8 @@ export async function receiveDeliveries(
     const forwardResult = target === undefined ? undefined : { url: target, ...(await forwarder.forward(target, delivery)) };
     await output.show({ delivery, forwardResult });
     const isAccepted = forwardResult === undefined || ('status' in forwardResult && forwardResult.status < 300);
-    if (isAccepted && verdict.valid && !delivery.duplicate && kindOf(delivery) === until) {
+    // A sender repeats what was not accepted, so the one that ends the command may be a repeat.
+    if (isAccepted && verdict.valid && kindOf(delivery) === until) {
       hasEnded = true;
       end.abort();
     }
@@ -78,7 +80,7 @@ export async function receiveDeliveries(
     await output.begin();
     for (const event of journal.records.unprinted) {
       await output.repeat(event);
-      if (event.type === 'delivery' && event.event === until) {
+      if (event.type === 'delivery' && event.event === until && acceptedStatus(event) !== undefined) {
         hasEnded = true;
         return;
       }

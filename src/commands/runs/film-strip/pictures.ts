@@ -47,11 +47,17 @@ export async function* frames(
   }
 }
 
+type PictureKey = (typeof moments)[number][1];
+
+const byExecution = (executions: readonly ScreenshotToolExecution[]): Map<string, ScreenshotToolExecution> =>
+  new Map(executions.map((execution) => [execution.executionId, execution]));
+
 class Reader {
   readonly #client: Client;
   readonly #signal: AbortSignal;
   readonly #renewTimeline: () => Promise<readonly ScreenshotToolExecution[]>;
-  #timeline: Promise<readonly ScreenshotToolExecution[]> | undefined;
+  /** The timeline as it was read last, by the IDs of its executions; undefined until it is read again. */
+  #timeline: Promise<ReadonlyMap<string, ScreenshotToolExecution>> | undefined;
   /** By URL: the last picture of a shot is often the first picture of the next. */
   readonly #recentPictures = new Map<string, Promise<Picture>>();
 
@@ -67,12 +73,12 @@ class Reader {
     return { shot, before, after, isSame: same };
   }
 
-  #picture(shot: Shot, key: 'beforeScreenshot' | 'afterScreenshot'): Promise<Picture> | undefined {
+  #picture(shot: Shot, key: PictureKey): Promise<Picture> | undefined {
     const url = shot[key]?.signedUrl;
     if (url === undefined) return undefined;
     const existing = this.#recentPictures.get(url);
     if (existing !== undefined) return existing;
-    const picture = this.#fetch(shot, key, url);
+    const picture = this.#fetch(shot, key);
     picture.catch(() => undefined);
     this.#recentPictures.set(url, picture);
     const [oldest] = this.#recentPictures.keys();
@@ -80,17 +86,23 @@ class Reader {
     return picture;
   }
 
-  async #fetch(shot: Shot, key: 'beforeScreenshot' | 'afterScreenshot', url: string): Promise<Picture> {
+  async #fetch(shot: Shot, key: PictureKey): Promise<Picture> {
+    const timeline = this.#timeline;
     try {
-      return await this.#downloadPicture(url);
+      return await this.#downloadNewest(shot, key);
     } catch (error) {
       if (!isGone(error, 401, 403, 410)) return missingOrThrow(error);
     }
-    // Signed URLs can expire while a long strip is written.
-    this.#timeline ??= this.#renewTimeline();
-    const renewedUrl = (await this.#timeline).find(({ executionId }) => executionId === shot.executionId)?.[key]?.signedUrl;
-    if (renewedUrl === undefined) return { missing: 'the service no longer has it' };
-    return await this.#downloadPicture(renewedUrl).catch(missingOrThrow);
+    // Signed URLs expire while a long strip is written, perhaps more than once. Pictures that fail at the same time share a timeline.
+    if (this.#timeline === timeline) this.#timeline = this.#renewTimeline().then(byExecution);
+    return await this.#downloadNewest(shot, key).catch(missingOrThrow);
+  }
+
+  /** Downloads a picture from its URL in the timeline that was read last. */
+  async #downloadNewest(shot: Shot, key: PictureKey): Promise<Picture> {
+    const execution = this.#timeline === undefined ? shot : (await this.#timeline).get(shot.executionId);
+    const url = execution?.[key]?.signedUrl;
+    return url === undefined ? { missing: 'the service no longer has it' } : this.#downloadPicture(url);
   }
 
   async #downloadPicture(url: string): Promise<Picture> {
