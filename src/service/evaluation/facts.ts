@@ -2,6 +2,7 @@
 import { ServiceError } from '../errors.ts';
 import type { SandboxFiles } from '../sandbox/sandbox-files.ts';
 import { findMemoryFile } from '../store/agents/memory-files.ts';
+import { anyRubric } from '../store/agents/rubrics.ts';
 import type { Queries } from '../store/database/database.ts';
 import { preparedQuery } from '../store/database/prepared.ts';
 import type { MessageRow, RunRow } from '../store/database/schema.ts';
@@ -52,26 +53,41 @@ export async function readFacts(db: Queries, run: RunRow, openSandbox: () => Pro
   };
 }
 
-/** The facts that the rubrics of the platform are about, for the transaction in which a run ends. */
-export async function readPlatformFacts(trx: Queries, run: RunRow): Promise<Facts> {
-  const { status, error, id, turn } = run;
-  const [rows, requests] = await Promise.all([callRows.all(trx, { id, turn }), readRequests(trx, run)]);
-  const calls = callsIn(rows);
+/**
+ * The facts that the rubrics of the platform are about, for the transaction in which a run ends, and whether it has rubrics of its own.
+ * What there is to read is asked in one query, because most runs have nothing of it.
+ */
+export async function readPlatformFacts(trx: Queries, run: RunRow): Promise<{ hasRubrics: boolean; facts: Facts }> {
+  const { status, error, id, turn, agent_id, build_id } = run;
+  const found = await evidence.only(trx, { id, turn, agent_id, build_id });
+  const [rows, requests] = await Promise.all([
+    found.has_calls ? callRows.all(trx, { id, turn }) : [],
+    found.has_requests ? readRequests(trx, run) : [],
+  ]);
   const unread = async (): Promise<FileFinding> => ({ unknown: 'it was not read' });
-  return { status, error, calls, requests, duration: undefined, messages: [], file: unread, memoryFile: unread };
+  const facts = { status, error, calls: callsIn(rows), requests, duration: undefined, messages: [], file: unread, memoryFile: unread };
+  return { hasRubrics: Boolean(found.has_rubrics), facts };
 }
+
+const evidence = preparedQuery((db, run: Turn & Pick<RunRow, 'agent_id' | 'build_id'>) =>
+  db.selectNoFrom((select) => [
+    select.exists(anyRubric(db, run)).as('has_rubrics'),
+    select.exists(callsOf(db, run)).as('has_calls'),
+    select.exists(requestsOf(db, run)).as('has_requests'),
+  ]),
+);
 
 type Turn = Pick<RunRow, 'id' | 'turn'>;
 
-const callRows = preparedQuery((db, { id, turn }: Turn) =>
+const callsOf = (db: Queries, { id, turn }: Turn) =>
   db
     .selectFrom('messages')
     .select(['tool_call', 'tool_result'])
     .where('run_id', '=', id)
     .where('turn', '=', turn)
-    .where('type', 'in', ['tool_call', 'tool_result'])
-    .orderBy('seq'),
-);
+    .where('type', 'in', ['tool_call', 'tool_result']);
+
+const callRows = preparedQuery((db, turn: Turn) => callsOf(db, turn).orderBy('seq'));
 
 function callsIn(rows: readonly Pick<MessageRow, 'tool_call' | 'tool_result'>[]): Facts['calls'] {
   const calls = new Map<string, Facts['calls'][number]>();
@@ -91,9 +107,10 @@ function callsIn(rows: readonly Pick<MessageRow, 'tool_call' | 'tool_result'>[])
 const readRequests = async (db: Queries, { id, turn }: Turn): Promise<Facts['requests']> =>
   (await requestRows.all(db, { id, turn })).map(({ title, answer }) => ({ title, decision: decisionOf(answer) }));
 
-const requestRows = preparedQuery((db, { id, turn }: Turn) =>
-  db.selectFrom('human_requests').select(['title', 'answer']).where('run_id', '=', id).where('turn', '=', turn).orderBy('created_at'),
-);
+const requestsOf = (db: Queries, { id, turn }: Turn) =>
+  db.selectFrom('human_requests').select(['title', 'answer']).where('run_id', '=', id).where('turn', '=', turn);
+
+const requestRows = preparedQuery((db, turn: Turn) => requestsOf(db, turn).orderBy('created_at'));
 
 function decisionOf(answer: string | null): Facts['requests'][number]['decision'] {
   if (answer === null) return 'none';

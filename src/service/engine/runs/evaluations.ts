@@ -3,9 +3,9 @@
  * evaluation is withdrawn, and the run is judged again when it next ends.
  */
 import { type Evaluation, evaluate } from '../../evaluation/evaluate.ts';
-import { readFacts, readPlatformFacts } from '../../evaluation/facts.ts';
+import { type Facts, readFacts, readPlatformFacts } from '../../evaluation/facts.ts';
 import { beginEvaluation, putEvaluation, reopenEvaluation, saveEvaluation } from '../../store/agents/evaluations.ts';
-import { hasRubrics, listRubrics } from '../../store/agents/rubrics.ts';
+import { listRubrics } from '../../store/agents/rubrics.ts';
 import type { Queries } from '../../store/database/database.ts';
 import { lockRows } from '../../store/database/row-locks.ts';
 import type { JobRow, RunRow } from '../../store/database/schema.ts';
@@ -22,13 +22,19 @@ import { defineJob } from '../jobs/job.ts';
  */
 export async function planEvaluation(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   const now = engine.clock.now();
-  const [isJudgedLater, facts] = await Promise.all([hasRubrics(trx, run), readPlatformFacts(trx, run)]);
-  if (!isJudgedLater) {
-    const evaluation = await evaluate([], facts);
-    return putEvaluation(trx, { run_id: run.id, ...columnsOf(evaluation), updated_at: isoTime(now) });
-  }
+  const { hasRubrics, facts } = await readPlatformFacts(trx, run);
+  if (!hasRubrics) return putEvaluation(trx, { run_id: run.id, ...(await judgedByPlatform(facts)), updated_at: isoTime(now) });
   await beginEvaluation(trx, run.id, isoTime(now));
   await enqueueJob(trx, { kind: jobKinds.evaluate, subjectId: run.id, dueAt: now });
+}
+
+/** The evaluation of a run that completed without tool calls and requests, as most do. It is always the same. */
+let uneventful: Promise<ReturnType<typeof columnsOf>> | undefined;
+
+async function judgedByPlatform(facts: Facts): Promise<ReturnType<typeof columnsOf>> {
+  if (facts.status !== 'completed' || facts.calls.length > 0 || facts.requests.length > 0) return columnsOf(await evaluate([], facts));
+  uneventful ??= evaluate([], facts).then(columnsOf);
+  return uneventful;
 }
 
 const columnsOf = ({ status, passed, total, counts, comment, results }: Evaluation) => ({

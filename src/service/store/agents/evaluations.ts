@@ -26,24 +26,38 @@ export async function putEvaluation(db: Queries, evaluation: NewEvaluation): Pro
 
 type NewEvaluation = Omit<EvaluationRow, 'created_at'>;
 
-const putQuery = preparedQuery((db, row: NewEvaluation) => {
-  const figures = {
-    status: row.status,
-    passed: row.passed,
-    total: row.total,
-    critical: row.critical,
-    medium: row.medium,
-    low: row.low,
-    issues: row.issues,
-    comment: row.comment,
-    results: row.results,
-    updated_at: row.updated_at,
-  };
-  return db
+const putQuery = preparedQuery((db, row: NewEvaluation) =>
+  db
     .insertInto('evaluations')
-    .values({ run_id: row.run_id, ...figures, created_at: row.updated_at })
-    .onConflict((conflict) => conflict.column('run_id').doUpdateSet(figures));
-});
+    .values({
+      run_id: row.run_id,
+      status: row.status,
+      passed: row.passed,
+      total: row.total,
+      critical: row.critical,
+      medium: row.medium,
+      low: row.low,
+      issues: row.issues,
+      comment: row.comment,
+      results: row.results,
+      updated_at: row.updated_at,
+      created_at: row.updated_at,
+    })
+    .onConflict((conflict) =>
+      conflict.column('run_id').doUpdateSet((set) => ({
+        status: set.ref('excluded.status'),
+        passed: set.ref('excluded.passed'),
+        total: set.ref('excluded.total'),
+        critical: set.ref('excluded.critical'),
+        medium: set.ref('excluded.medium'),
+        low: set.ref('excluded.low'),
+        issues: set.ref('excluded.issues'),
+        comment: set.ref('excluded.comment'),
+        results: set.ref('excluded.results'),
+        updated_at: set.ref('excluded.updated_at'),
+      })),
+    ),
+);
 
 export async function saveEvaluation(
   db: Queries,

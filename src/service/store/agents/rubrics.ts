@@ -1,6 +1,5 @@
 /** Evaluation rubrics of agents. Deleted rubrics are kept, but are no longer found. */
 import type { Insertable, Updateable } from 'kysely';
-import { cachedQuery } from '../database/cached.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
 import type { RubricRow, RubricsTable, RunRow } from '../database/schema.ts';
@@ -33,22 +32,14 @@ const listQuery = preparedQuery((db, { agentId, buildId }: RubricScope) =>
     .orderBy('id'),
 );
 
-/** Whether runs of a revision have rubrics of their own, for transactions in which runs end. */
-export const hasRubrics = async (trx: Queries, { agent_id, build_id }: Pick<RunRow, 'agent_id' | 'build_id'>): Promise<boolean> =>
-  (await anyOf(trx, { agent_id, build_id })).length > 0;
-
-const anyOf = cachedQuery(
-  ['rubrics'],
-  preparedQuery((db, run: Pick<RunRow, 'agent_id' | 'build_id'>) =>
-    db
-      .selectFrom('rubrics')
-      .select('id')
-      .where('agent_id', '=', run.agent_id)
-      .where((where) => where.or([where('build_id', '=', ''), where('build_id', '=', run.build_id)]))
-      .where('deleted_at', 'is', null)
-      .limit(1),
-  ),
-);
+/** Finds a rubric for the runs of a revision, if there is one. */
+export const anyRubric = (db: Queries, { agent_id, build_id }: Pick<RunRow, 'agent_id' | 'build_id'>) =>
+  db
+    .selectFrom('rubrics')
+    .select('id')
+    .where('agent_id', '=', agent_id)
+    .where((where) => where.or([where('build_id', '=', ''), where('build_id', '=', build_id)]))
+    .where('deleted_at', 'is', null);
 
 export async function findRubric(db: Queries, agentId: string, id: string): Promise<RubricRow | undefined> {
   return db

@@ -18,8 +18,8 @@ const kindOf = (sql: string): 'transactions' | 'writes' | 'reads' | undefined =>
 };
 
 it.each([
-  [1, { transactions: 3, writes: 14, reads: 9 }],
-  [5, { transactions: 7, writes: 22, reads: 13 }],
+  [1, { transactions: 3, writes: 14, reads: 8 }],
+  [5, { transactions: 7, writes: 22, reads: 12 }],
 ])('a run of %i steps, from its request to its evaluation', async (steps, expected) => {
   const statements = executedStatements();
   const api = await startApi({ runtimes: [scriptRuntime] });
