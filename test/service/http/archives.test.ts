@@ -119,6 +119,8 @@ describe('an archive that is uploaded', () => {
     ['with a damaged header', Buffer.concat([tarFile('a', 'x'), Buffer.alloc(512, 1), tarEnd()]), 400, 'invalid_archive'],
     ['with a link', Buffer.concat([tarFile('a', 'x'), link, tarEnd()]), 400, 'invalid_archive'],
     ['with the same file twice', Buffer.concat([tarFile('a', 'x'), tarFile('./a', 'y'), tarEnd()]), 400, 'invalid_archive'],
+    ['with a file that is a directory as well', tarOf({ a: 'x', b: 'y', 'b/c/d': 'z' }), 400, 'invalid_archive'],
+    ['with a directory that is a file as well', tarOf({ a: 'x', 'b/c/d': 'z', './b/c': 'y' }), 400, 'invalid_archive'],
     ['with a path that leads out', tarOf({ a: 'x', '../b': 'y' }), 400, 'invalid_path'],
     ['with a path that leads out in between', tarOf({ a: 'x', 'c/../../b': 'y' }), 400, 'invalid_path'],
     ['with an absolute path', tarOf({ a: 'x', '/etc/b': 'y' }), 400, 'invalid_path'],

@@ -42,11 +42,17 @@ async function* checkedFiles(
   total: { files: number; size_bytes: number },
 ): AsyncGenerator<NewFile, void, undefined> {
   const paths = new Set<string>();
+  const directories = new Set<string>();
   for await (const { path, size, sha256, content } of files) {
     if (path.endsWith('/')) throw invalidPath(path, 'it ends with /, so it is a directory.');
-    const publicName = publicPath(namesOf(path));
+    const names = namesOf(path);
+    const publicName = publicPath(names);
     if (paths.has(publicName)) throw invalidArchive(`it contains ${publicName} twice`);
     paths.add(publicName);
+    const parents = names.slice(1).map((_, index) => publicPath(names.slice(0, index + 1)));
+    for (const parent of parents) directories.add(parent);
+    const conflict = directories.has(publicName) ? publicName : parents.find((parent) => paths.has(parent));
+    if (conflict !== undefined) throw invalidArchive(`it contains ${conflict} both as a file and as a directory`);
     if (paths.size > maxFiles) throw invalidArchive(`it contains more than ${maxFiles} files`);
     if (size > maxFileBytes)
       throw new ServiceError(413, 'file_too_large', `${publicName} is larger than the allowed ${maxFileBytes} bytes.`);
