@@ -54,11 +54,20 @@ export function namesOf(input: string): string[] {
 /** The path that callers see. */
 export const publicPath = (names: readonly string[]): string => [workspace, ...names].join('/');
 
+interface LocateOptions {
+  /** Creates the directories on the way. */
+  createParents?: boolean;
+  /** The same, with the last one. */
+  createAll?: boolean;
+  /** Directories on the way can be missing. */
+  allowMissing?: boolean;
+}
+
 /**
  * Looks up a path below `root`, which must be a real path. The path itself does not have to exist (`stats` is then undefined);
- * a missing directory on the way is `file_not_found`, or is created with `createParents`, and with `createAll` also the last one.
+ * a missing directory on the way is `file_not_found`, unless the options say something else.
  */
-export async function locate(root: string, input: string, options: { createParents?: boolean; createAll?: boolean } = {}): Promise<Place> {
+export async function locate(root: string, input: string, options: LocateOptions = {}): Promise<Place> {
   const names = namesOf(input);
   const displayPath = publicPath(names);
   let place: Place = { displayPath, realPath: root, stats: await statsOf(root) };
@@ -68,6 +77,7 @@ export async function locate(root: string, input: string, options: { createParen
     place = await step(root, { input, displayPath, realPath: path.join(place.realPath, name) });
     const isLast = index === names.length - 1;
     if (place.stats === undefined && (!isLast || options.createAll)) {
+      if (options.allowMissing) return { displayPath, realPath: path.join(place.realPath, ...names.slice(index + 1)), stats: undefined };
       if (!options.createParents && !options.createAll) throw fileNotFound(displayPath);
       await makeDirectory(place.realPath);
       // Checked again: something else might have been created there in the meantime.

@@ -36,10 +36,12 @@ export async function writeFiles(directories: WriteDirectories, files: AsyncIter
       await turn.yield();
     }
     for (const file of stagedFiles) {
-      file.target = writable(await targets.find(file.input), file.input);
+      file.target = writable(await targets.find(file.input));
       await turn.yield();
     }
     await syncFiles(stagedFiles.map(({ stagedPath }) => stagedPath));
+    // Nothing is created before all files can be written.
+    for (const file of stagedFiles) file.target = await targets.create(file.input, file.target as Place);
     for (const file of stagedFiles) {
       const [stagedPath, target] = [file.stagedPath, file.target as Place];
       // Looked up again: receiving the data can take long, and commands can change the workspace.
@@ -62,11 +64,13 @@ export async function writeFiles(directories: WriteDirectories, files: AsyncIter
 class Targets {
   readonly #root: string;
   readonly #directories = new Map<string, Place>();
+  readonly #created = new Map<string, Place>();
 
   constructor(root: string) {
     this.#root = root;
   }
 
+  /** @throws ServiceError `invalid_path`, `not_a_directory` */
   async find(input: string): Promise<Place> {
     const names = namesOf(input);
     const name = names.pop();
@@ -75,13 +79,24 @@ class Targets {
     const directory = publicPath(names);
     let place = this.#directories.get(directory);
     if (place === undefined) {
-      place = await locate(this.#root, directory, { createAll: true });
+      place = await locate(this.#root, directory, { allowMissing: true });
       this.#directories.set(directory, place);
     }
     const stats = place.stats?.isDirectory() ? statsNow(path.join(place.realPath, name)) : undefined;
     // A link is followed, and what is not a directory is refused, as for a single file.
-    if (stats?.isSymbolicLink() || !place.stats?.isDirectory()) return locateIn(this.#root, place, name);
+    if (stats?.isSymbolicLink() || place.stats?.isDirectory() === false) return locateIn(this.#root, place, name);
     return { displayPath: `${place.displayPath}/${name}`, realPath: path.join(place.realPath, name), stats };
+  }
+
+  /** Creates the directory of a file that was found, unless it exists. Returns the place of the file. */
+  async create(input: string, target: Place): Promise<Place> {
+    const names = namesOf(input);
+    const name = names.pop() as string;
+    const directory = publicPath(names);
+    if (this.#directories.get(directory)?.stats !== undefined) return target;
+    const created = this.#created.get(directory) ?? (await locate(this.#root, directory, { createAll: true }));
+    this.#created.set(directory, created);
+    return { ...target, realPath: path.join(created.realPath, name) };
   }
 }
 

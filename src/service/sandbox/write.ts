@@ -28,18 +28,19 @@ export async function writeFile(
   limit = Number.POSITIVE_INFINITY,
   mode = 0o600,
 ): Promise<{ path: string; size: number }> {
-  // Refused before the first byte is read and before directories are created.
+  // Refused before the first byte is read.
   if (data.length !== undefined && data.length > limit) throw tooLarge(limit);
+  if (input.endsWith('/')) throw invalidPath(input, 'it ends with /, so it is a directory.');
   const { root, staging, process } = directories;
-  const target = writable(await locate(root, input, { createParents: true }), input);
+  writable(await locate(root, input, { allowMissing: true }));
   await mkdir(staging, { recursive: true, mode: 0o700 });
   const stagedPath = path.join(staging, `${process}-${randomUUID()}`);
   try {
     const handle = await open(stagedPath, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
     const size = await fill(handle, data, limit).finally(() => handle.close());
-    // Looked up again: receiving the data can take long, and commands can change the workspace.
-    const parent = path.dirname(target.realPath);
-    await confirm(root, parent, target.displayPath);
+    // Looked up again: receiving the data can take long, and commands can change the workspace. Nothing is created before that.
+    const target = writable(await locate(root, input, { createParents: true }));
+    await confirm(root, path.dirname(target.realPath), target.displayPath);
     await rename(stagedPath, target.realPath).catch((error: unknown) => {
       throw renameFailure(error, target);
     });
@@ -57,9 +58,8 @@ export function renameFailure(error: unknown, { displayPath }: Place): unknown {
   return error;
 }
 
-/** The place, if a file can be written there. @throws ServiceError `invalid_path`, `not_a_file` */
-export function writable(place: Place, input: string): Place {
-  if (input.endsWith('/')) throw invalidPath(input, 'it ends with /, so it is a directory.');
+/** The place, if a file can be written there. @throws ServiceError `not_a_file` */
+export function writable(place: Place): Place {
   if (place.stats !== undefined && !place.stats.isFile()) throw notAFile(place.displayPath);
   return place;
 }

@@ -419,6 +419,7 @@ describe('write', () => {
     }
     await sandbox.write('a', Buffer.from('old'));
     await expect(sandbox.write('a', chunks(), { limit: 10 })).rejects.toMatchObject(refusal(413, 'file_too_large'));
+    await expect(sandbox.write('new/deep/a', chunks(), { limit: 10 })).rejects.toMatchObject(refusal(413, 'file_too_large'));
     await expect(sandbox.write('new/b', Buffer.from('xxxx'), { limit: 3 })).rejects.toMatchObject(refusal(413, 'file_too_large'));
     expect(await text('a')).toBe('old');
     expect((await sandbox.list('')).map((entry) => entry.name)).toEqual(['a']);

@@ -63,7 +63,9 @@ function checkFolders(paths: readonly string[], entries: ReadonlyMap<string, Rec
     if (entry === undefined && index < lookup.linked) leadsOut(lookup.input);
     if (isLast) return;
     if (entry === undefined && !lookup.createParents) throw fileNotFound(lookup.displayPath);
-    if (entry !== undefined && entry.type !== 'folder') throw notADirectory(publicPath(name.split('/').slice(1)));
+    if (entry === undefined || entry.type === 'folder') continue;
+    if (index < lookup.linked - 1) leadsOut(lookup.input);
+    throw notADirectory(publicPath(name.split('/').slice(1)));
   }
 }
 
