@@ -125,6 +125,13 @@ describe('agents edit', () => {
     accepted.type('y', keys.enter);
     expect(await accepted.exit).toBe(0);
     expect(await live(agent)).toBe(procedure('mine'));
+    await editor(`aops revisions promote ${agent}@2 > /dev/null; ${writes(procedure('later'))}`);
+    const last = machine.terminal('agents', 'edit', agent, '--promote');
+    await last.shows('Revision 2 was made live while you were editing.');
+    await asks(last, 'Save your text as another revision nevertheless?');
+    last.type('n', keys.enter);
+    expect(await last.exit).toBe(6);
+    expect(await live(agent)).toBe(procedure('again'));
   });
 
   it('leaves the text in a file if the editor fails, and says if there is no editor', async () => {

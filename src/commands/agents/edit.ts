@@ -47,7 +47,7 @@ export default defineCommand({
       );
     const agent = await agentId(context, input.agent);
     const base = await findRevision(context, input.from ?? 'live', agent);
-    const knownState: KnownState = { newest: (await newestRevision(context, agent))?.id, text: procedureOf(base.config) };
+    const knownState: KnownState = { ...(await marksOf(context, agent)), text: procedureOf(base.config) };
     const { text, part, extension } = await editedPart(base, input);
     const saved = await editUntilSaved(context, {
       text,
@@ -81,33 +81,45 @@ async function editedPart({ config }: Build, { agent, instructions }: CommandInp
   return { text: await instructionsOf(procedure), part: 'instructions', extension: '.md' };
 }
 
-async function newestRevision(context: Context, agent: string): Promise<Build | undefined> {
-  for await (const build of revisionsOf(context, agent)) return build;
-  return undefined;
+/** The newest revision, and the one that new runs use. */
+interface Marks {
+  newest: Build | undefined;
+  live: Build | undefined;
+}
+
+async function marksOf(context: Context, agent: string): Promise<Marks> {
+  const marks: Marks = { newest: undefined, live: undefined };
+  for await (const build of revisionsOf(context, agent)) {
+    marks.newest ??= build;
+    if (build.status !== 'live') continue;
+    marks.live = build;
+    break;
+  }
+  return marks;
 }
 
 /** The state of the agent that the user knows. */
-interface KnownState {
-  /** ID of the newest revision. */
-  newest: string | undefined;
+interface KnownState extends Marks {
   /** The procedure of the edited revision. */
   text: string;
 }
 
 /**
- * Another client can have changed the agent while the editor was open. If the user accepts that, `known` is updated.
+ * Another client can have changed the agent while the editor was open. If the user accepts that, `knownState` is updated.
  * @throws AopsError `revision_changed` otherwise
  */
 async function requireSame(context: Context, agent: string, base: Build, knownState: KnownState): Promise<void> {
-  const newest = await newestRevision(context, agent);
+  const { newest, live } = await marksOf(context, agent);
   const text = procedureOf((await findRevision(context, base.id, agent)).config);
   const title = ({ revision_number: number, id }: Build): string => `evision ${number ?? id}`;
   const event =
-    newest !== undefined && newest.id !== knownState.newest
+    newest !== undefined && newest.id !== knownState.newest?.id
       ? `${title(newest)} was created`
       : text !== knownState.text
         ? `${title(base)} was changed`
-        : undefined;
+        : live !== undefined && live.id !== knownState.live?.id
+          ? `${title(live)} was made live`
+          : undefined;
   if (event === undefined) return;
   context.terminal.warn(`R${event} while you were editing. Your text does not contain what is different there.`);
   if (!(await context.prompter.confirm({ message: 'Save your text as another revision nevertheless?' })))
@@ -116,8 +128,7 @@ async function requireSame(context: Context, agent: string, base: Build, knownSt
       exit: exitCodes.conflict,
       hint: 'Compare revisions with `aops revisions diff`, and edit again.',
     });
-  knownState.newest = newest?.id;
-  knownState.text = text;
+  Object.assign(knownState, { newest, live, text });
 }
 
 /** Makes the draft live, if the user wants that. */
