@@ -195,32 +195,61 @@ describe('a film strip', () => {
   });
 });
 
-it('a film strip contains every picture, although the URLs of the pictures expire several times', async () => {
+describe('pictures whose URLs expire several times', () => {
   const [run, team] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
-  let [epoch, remaining] = [0, 0];
-  const foreign = await ForeignService.start({
-    'GET /v2/runs/:id': (_, id) => ({ run: { id, status: 'completed', run_number: 1, agent_id: null, team_id: team } }),
-    'GET /v2/agent-runs/:id/screenshots/timeline': () => {
-      [epoch, remaining] = [epoch + 1, 5];
-      const shotsNow = Array.from({ length: 12 }, (__, index) => ({
-        ...{ executionId: `e${index}`, toolName: 'browser', startedAt: '2026-07-18T09:00:00Z' },
-        afterScreenshot: { signedUrl: `/pictures/${epoch}/${index}` },
-      }));
-      return { data: { toolExecutions: shotsNow } };
-    },
-    'GET /pictures/:epoch/:name': (_, signedIn, name) => {
-      if (Number(signedIn) !== epoch || remaining === 0) return answerWith(403, { error: 'expired' });
-      remaining -= 1;
-      return answerWith(200, `GIF89a picture ${name}`, 'image/gif');
-    },
+  const numbers = Array.from({ length: 30 }, (_, index) => index);
+
+  /**
+   * A service whose first URLs expire before the sixth picture, and whose second ones before the 21st.
+   * @param isLost whether it loses the last picture before they are renewed
+   */
+  async function expiringService(isLost = false) {
+    let reads = 0;
+    const foreign = await ForeignService.start({
+      'GET /v2/runs/:id': (_, id) => ({ run: { id, status: 'completed', run_number: 1, agent_id: null, team_id: team } }),
+      'GET /v2/agent-runs/:id/screenshots/timeline': () => {
+        reads += 1;
+        const toolExecutions = numbers.slice(0, isLost && reads > 1 ? -1 : undefined).map((index) => ({
+          ...{ executionId: `e${index}`, toolName: 'browser', startedAt: '2026-07-18T09:00:00Z' },
+          afterScreenshot: { signedUrl: `/pictures/${reads}/${index}.webp` },
+        }));
+        return { data: { toolExecutions } };
+      },
+      'GET /pictures/:read/:name': (_, read, name) => {
+        const index = Number.parseInt(name as string, 10);
+        const isExpired = (read === '1' && index >= 5 && index < 20) || (read === '2' && index >= 20);
+        return isExpired ? answerWith(403, { error: 'expired' }) : answerWith(200, `GIF89a picture ${name}`, 'image/gif');
+      },
+    });
+    return (...flags: string[]) => runCli(['runs', 'screenshots', run, ...flags], foreign.optionsIn(service.folder, team));
+  }
+
+  it('are all in a film strip', async () => {
+    const shoot = await expiringService();
+    const result = await shoot('--html', 'expiring.html');
+    expect(result).toMatchObject({ code: 0, stderr: expect.not.stringContaining('could not be downloaded') });
+    const page = await service.read('expiring.html');
+    const pictures = [...page.matchAll(/src="data:image\/gif;base64,([^"]+)"/g)].map(([, text]) =>
+      Buffer.from(text as string, 'base64').toString(),
+    );
+    expect(pictures).toEqual(numbers.map((index) => `GIF89a picture ${index}.webp`));
   });
-  const result = await runCli(['runs', 'screenshots', run, '--html', 'expiring.html'], foreign.optionsIn(service.folder, team));
-  expect(result).toMatchObject({ code: 0, stderr: expect.not.stringContaining('could not be downloaded') });
-  const page = await service.read('expiring.html');
-  const pictures = [...page.matchAll(/src="data:image\/gif;base64,([^"]+)"/g)].map(([, text]) =>
-    Buffer.from(text as string, 'base64').toString(),
-  );
-  expect(pictures).toEqual(Array.from({ length: 12 }, (_, index) => `GIF89a picture ${index}`));
+
+  it('are all saved', async () => {
+    const shoot = await expiringService();
+    expect(await shoot('--save', 'expiring')).toMatchObject({ code: 0, stderr: expect.stringContaining('Saved 30 pictures') });
+    for (const index of numbers)
+      expect(await service.read(`expiring/${String(index + 1).padStart(3, '0')}-after.webp`)).toBe(`GIF89a picture ${index}.webp`);
+  });
+
+  it('are reported if the service has lost one of them', async () => {
+    const save = await expiringService(true);
+    const result = await save('--save', 'lost');
+    expect(result).toMatchObject({ code: 3, stderr: expect.stringContaining('The service no longer has 030-after.webp.') });
+    const shoot = await expiringService(true);
+    expect(await shoot('--html', 'lost-one.html')).toMatchObject({ code: 0, stderr: expect.stringContaining('1 picture could not be') });
+    expect(await service.read('lost-one.html')).toContain('The picture is missing: the service no longer has it.');
+  });
 });
 
 describeWithChromium('a film strip in a browser', () => {

@@ -149,6 +149,7 @@ async function startOver(position: Position, { restart }: DownloadOptions, error
   Object.assign(position, { received: 0, etag: undefined, total: undefined, digest: undefined } satisfies Position);
 }
 
-/** How services reject a URL that has expired. */
 const expiredStatuses = new Set<number | undefined>([401, 403, 410]);
-const isExpired = (error: unknown): boolean => error instanceof AopsError && expiredStatuses.has(error.details.status);
+
+/** Whether a download failed as services reject a signed URL that has expired. */
+export const isExpired = (error: unknown): boolean => error instanceof AopsError && expiredStatuses.has(error.details.status);

@@ -52,7 +52,7 @@ export default defineCommand({
       params: { run_id: id, file_id: input.file },
     });
     const folder = new LocalFolder(path.resolve(context.cwd, input.to ?? '.'));
-    await saveDownloads(context, folder, [{ name, url: download_url, size }], input.force);
+    await saveDownloads(context, folder, [{ name, size, withUrl: (save) => save(download_url) }], input.force);
     context.terminal.note(`Saved ${sanitizeLine(folder.target(name))}`);
     return wholeList([{ id: file_id, name, mime_type, size, created_at }]);
   },

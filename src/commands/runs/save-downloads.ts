@@ -11,8 +11,9 @@ import { startTransferProgress } from '../../terminal/transfer-progress.ts';
 export interface Download {
   /** The path below the folder. */
   name: string;
-  url: string;
   size?: number | null;
+  /** Calls `save` with the URL, and again with a new one if that has expired. */
+  withUrl(save: (url: string) => Promise<void>): Promise<void>;
 }
 
 /**
@@ -31,10 +32,12 @@ export async function saveDownloads(context: Context, folder: LocalFolder, downl
     state.bytes += count;
   };
   try {
-    await inParallel(downloads, parallelTransfers, context.signal, async ({ name, url, size }, signal) => {
+    await inParallel(downloads, parallelTransfers, context.signal, async ({ name, size, withUrl }, signal) => {
       const knownSize = typeof size === 'number' ? { size } : {};
-      const content = withByteCount((restart) => download(client, url, { ...knownSize, signal, restart }), onBytes);
-      await folder.write(name, content, { replace: force, signal });
+      await withUrl(async (url) => {
+        const content = withByteCount((restart) => download(client, url, { ...knownSize, signal, restart }), onBytes);
+        await folder.write(name, content, { replace: force, signal });
+      });
       state.files += 1;
     });
   } finally {

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { AopsError, exitCodes } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { openTeamPage, refuseWithWeb, webFlag } from '../../cli/desktop/team-page.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
@@ -11,6 +12,8 @@ import { returns } from '../../cli/kit/result.ts';
 import { runArgument } from '../../cli/names/run-names.ts';
 import { agentFlag, runPlace } from '../../cli/names/run-place.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
+import type { ScreenshotToolExecution } from '../../interface/types.ts';
+import { type PictureKey, PictureUrls } from './picture-urls.ts';
 import { type Download, saveDownloads } from './save-downloads.ts';
 import { actionText, durationOf, errorOf, moments, numberShots, type Shot } from './shots.ts';
 
@@ -68,7 +71,7 @@ export default defineCommand({
       return data.toolExecutions;
     };
     const shots = numberShots(await timeline());
-    if (input.save !== undefined) await save(context, path.resolve(context.cwd, input.save), shots, input.force);
+    if (input.save !== undefined) await save(context, path.resolve(context.cwd, input.save), shots, { force: input.force, timeline });
     if (file !== undefined && strip !== undefined) {
       const { run } = await client.call('getRun', { params });
       const { missing } = await strip.writeFilmStrip(context, file, { run, shots, force: input.force, renewTimeline: timeline });
@@ -79,16 +82,35 @@ export default defineCommand({
   },
 });
 
-async function save(context: Context, folder: string, shots: readonly Shot[], force: boolean): Promise<void> {
+interface PictureOptions {
+  force: boolean;
+  /** Reads the timeline again. */
+  timeline: () => Promise<readonly ScreenshotToolExecution[]>;
+}
+
+async function save(context: Context, folder: string, shots: readonly Shot[], { force, timeline }: PictureOptions): Promise<void> {
+  const urls = new PictureUrls(timeline);
   const pictures = shots.flatMap((shot) =>
     moments.flatMap(([name, key]): Download[] => {
       const url = shot[key]?.signedUrl;
-      return url === undefined ? [] : [{ name: `${String(shot.number).padStart(3, '0')}-${name}${extensionOf(url)}`, url }];
+      return url === undefined ? [] : [picture(urls, shot, key, `${String(shot.number).padStart(3, '0')}-${name}${extensionOf(url)}`)];
     }),
   );
   await saveDownloads(context, new LocalFolder(folder), pictures, force);
   context.terminal.note(`Saved ${pluralize(pictures.length, 'picture')} to ${folder}`);
 }
+
+const picture = (urls: PictureUrls, shot: Shot, key: PictureKey, name: string): Download => ({
+  name,
+  async withUrl(saveFrom) {
+    const saved = await urls.download(shot, key, async (url) => {
+      await saveFrom(url);
+      return true;
+    });
+    if (saved === undefined)
+      throw new AopsError(`The service no longer has ${name}.`, { code: 'picture_not_found', exit: exitCodes.notFound });
+  },
+});
 
 /** The extension in the path of a URL if it is one of a picture, otherwise `.png`. */
 function extensionOf(url: string): string {

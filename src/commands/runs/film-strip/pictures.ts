@@ -3,8 +3,9 @@
 import { sharedSignal } from '../../../base/abort.ts';
 import { AopsError } from '../../../base/errors.ts';
 import type { Client } from '../../../client/client.ts';
-import { download } from '../../../client/transfers/download.ts';
+import { download, isExpired } from '../../../client/transfers/download.ts';
 import type { ScreenshotToolExecution } from '../../../interface/types.ts';
+import { type PictureKey, PictureUrls } from '../picture-urls.ts';
 import { moments, type Shot } from '../shots.ts';
 
 /** A picture that a page can display, or the reason why it is missing. */
@@ -47,23 +48,16 @@ export async function* frames(
   }
 }
 
-type PictureKey = (typeof moments)[number][1];
-
-const byExecution = (executions: readonly ScreenshotToolExecution[]): Map<string, ScreenshotToolExecution> =>
-  new Map(executions.map((execution) => [execution.executionId, execution]));
-
 class Reader {
   readonly #client: Client;
   readonly #signal: AbortSignal;
-  readonly #renewTimeline: () => Promise<readonly ScreenshotToolExecution[]>;
-  /** The timeline as it was read last, by the IDs of its executions; undefined until it is read again. */
-  #timeline: Promise<ReadonlyMap<string, ScreenshotToolExecution>> | undefined;
+  readonly #urls: PictureUrls;
   /** By URL: the last picture of a shot is often the first picture of the next. */
   readonly #recentPictures = new Map<string, Promise<Picture>>();
 
   constructor(client: Client, renewTimeline: () => Promise<readonly ScreenshotToolExecution[]>, signal: AbortSignal) {
     this.#client = client;
-    this.#renewTimeline = renewTimeline;
+    this.#urls = new PictureUrls(renewTimeline);
     this.#signal = signal;
   }
 
@@ -87,22 +81,12 @@ class Reader {
   }
 
   async #fetch(shot: Shot, key: PictureKey): Promise<Picture> {
-    const timeline = this.#timeline;
     try {
-      return await this.#downloadNewest(shot, key);
+      const picture = await this.#urls.download(shot, key, (url) => this.#downloadPicture(url));
+      return picture ?? { missing: 'the service no longer has it' };
     } catch (error) {
-      if (!isGone(error, 401, 403, 410)) return missingOrThrow(error);
+      return missingOrThrow(error);
     }
-    // Signed URLs expire while a long strip is written, perhaps more than once. Pictures that fail at the same time share a timeline.
-    if (this.#timeline === timeline) this.#timeline = this.#renewTimeline().then(byExecution);
-    return await this.#downloadNewest(shot, key).catch(missingOrThrow);
-  }
-
-  /** Downloads a picture from its URL in the timeline that was read last. */
-  async #downloadNewest(shot: Shot, key: PictureKey): Promise<Picture> {
-    const execution = this.#timeline === undefined ? shot : (await this.#timeline).get(shot.executionId);
-    const url = execution?.[key]?.signedUrl;
-    return url === undefined ? { missing: 'the service no longer has it' } : this.#downloadPicture(url);
   }
 
   async #downloadPicture(url: string): Promise<Picture> {
@@ -121,12 +105,10 @@ class Reader {
   }
 }
 
-const isGone = (error: unknown, ...statuses: number[]): boolean =>
-  error instanceof AopsError && statuses.includes(error.details.status ?? 0);
-
 /** A picture that the service does not provide is marked as missing; other failures end the command. */
 function missingOrThrow(error: unknown): Picture {
-  if (isGone(error, 401, 403, 404, 410)) return { missing: `the service responded with status ${(error as AopsError).details.status}` };
+  if (error instanceof AopsError && (error.details.status === 404 || isExpired(error)))
+    return { missing: `the service responded with status ${error.details.status}` };
   throw error;
 }
 
