@@ -1,4 +1,6 @@
 /** `webhooks listen --webhook`: the deliveries of a webhook as a stream that can be continued. */
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { WebhookDelivery } from '../../src/interface/types.ts';
 import { signedHeaders } from '../../src/service/engine/webhooks/signature.ts';
@@ -47,7 +49,12 @@ async function recordedIds(webhook: string): Promise<string[]> {
 }
 
 /** Listens until it has printed this many deliveries. */
-async function listen(flags: readonly string[], count: number, onListening: (url: string) => Promise<void> = async () => undefined) {
+async function listen(
+  flags: readonly string[],
+  count: number,
+  onListening: (url: string) => Promise<void> = async () => undefined,
+  stderr: unknown = '',
+) {
   let interrupt: () => void = () => undefined;
   let work: Promise<void> | undefined;
   let isComplete = false;
@@ -64,7 +71,7 @@ async function listen(flags: readonly string[], count: number, onListening: (url
     },
   });
   await work;
-  expect(result).toMatchObject({ code: 0, stderr: '' });
+  expect(result).toMatchObject({ code: 0, stderr });
   const [listening, ...deliveries] = result.lines<Printed>();
   expect(listening?.type).toBe('listening');
   return { listening: listening as Printed, deliveries };
@@ -259,6 +266,22 @@ describe('a temporary webhook', () => {
     const again = await service.cli(['webhooks', 'listen', '--json', ...flags, '--until', 'run.failed', '--resume', listening.resume]);
     const repeated = again.lines<{ id: string; forwarded: { status: number } }>();
     expect({ code: again.code, statuses: repeated.map(({ forwarded }) => forwarded.status) }).toEqual({ code: 0, statuses: [500, 204] });
+  });
+
+  it('warns with --resume auto if the events after the stored position are gone, and goes on', async () => {
+    const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+    await service.file('own.txt', secret);
+    const flags = ['--secret', '@own.txt', '--port', String(await closedPort()), '--resume', 'auto'];
+    const receive = (id: string) => async (url: string) => {
+      const body = JSON.stringify({ type: 'run.failed', data: {} });
+      await fetch(url, { method: 'POST', headers: signedHeaders([secret], id, Date.now(), body), body });
+    };
+    await listen(flags, 1, receive('first'));
+    const folder = path.join(service.folder, 'data', 'positions');
+    for (const name of await readdir(folder)) if (name.endsWith('.journal')) await rm(path.join(folder, name));
+    const warning = expect.stringContaining('are no longer stored on this machine, so some may be missing');
+    const { deliveries } = await listen(flags, 1, receive('second'), warning);
+    expect(deliveries).toMatchObject([{ id: 'second' }]);
   });
 
   it('cannot be continued with the token of another webhook', async () => {

@@ -339,12 +339,13 @@ describe('webhooks listen', () => {
     ]);
   });
 
-  it('does not end at an event that the address has not accepted, but when its sender repeats it', async () => {
+  it('does not end at an event that is not signed or that the address has not accepted, but when its sender repeats it', async () => {
     const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
     await service.file('own.txt', secret);
     const statuses: number[] = [];
     const argv = ['--secret', '@own.txt', '--route', `run.failed=${hook.url}`, '--until', 'run.failed'];
     const output = await listening(argv, async (url) => {
+      statuses.push((await fetch(url, { method: 'POST', body: JSON.stringify({ type: 'run.failed', data: {} }) })).status);
       for (const status of [300, 204]) {
         hook.answer = (response) => response.writeHead(status).end();
         const body = JSON.stringify({ type: 'run.failed', data: {} });
@@ -352,7 +353,7 @@ describe('webhooks listen', () => {
         statuses.push((await fetch(url, { method: 'POST', headers, body })).status);
       }
     });
-    expect({ code: output.code, statuses }).toEqual({ code: 0, statuses: [300, 204] });
+    expect({ code: output.code, statuses }).toEqual({ code: 0, statuses: [400, 300, 204] });
   });
 
   it.each([

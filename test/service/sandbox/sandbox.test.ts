@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFile, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -443,6 +444,16 @@ describe('write', () => {
     afterTest(() => sync.mockRestore());
     await sandbox.write('a', Buffer.from('old')).catch(() => undefined);
     expect([sync.mock.calls.length, await sandbox.list(''), await stagingFiles()]).toEqual([1, [], []]);
+  });
+
+  it('has the bytes of many files on the disk before any of them appears', async () => {
+    const sync = vi.spyOn(await fileHandles(), 'sync').mockRejectedValueOnce(Object.assign(new Error('EIO'), { code: 'EIO' }));
+    afterTest(() => sync.mockRestore());
+    async function* files() {
+      for (const name of ['a', 'new/b']) yield { path: name, content: Readable.from([Buffer.from('x')]) };
+    }
+    await expect(sandbox.writeAll(files())).rejects.toMatchObject({ code: 'EIO' });
+    expect([await sandbox.list(''), await stagingFiles()]).toEqual([[], []]);
   });
 
   it('leaves nothing behind when the data ends in an error', async () => {
