@@ -30,19 +30,30 @@ export async function findRecorded(db: Queries, sandboxId: string, input: string
   let names = namesOf(input);
   // How many of the names come from the target of a link; these must exist.
   let linked = 0;
-  for (let hop = 0; hop <= maxHops; hop++) {
-    const paths = names.map((_, index) => [workspacePath, ...names.slice(0, index + 1)].join('/'));
+  for (let hops = 0; hops <= maxHops; ) {
+    // Only the targets of links contain `..`. It leads up from where a link before it leads, so these are followed first.
+    const upIndex = names.indexOf('..');
+    const head = upIndex < 0 ? names : names.slice(0, upIndex);
+    const paths = head.map((_, index) => [workspacePath, ...head.slice(0, index + 1)].join('/'));
     const entries = await entriesAt(db, sandboxId, paths);
     const linkIndex = paths.findIndex((name) => entries.get(name)?.type === 'link');
     checkFolders(paths.slice(0, linkIndex < 0 ? paths.length : linkIndex + 1), entries, { input, displayPath, linked, createParents });
-    if (linkIndex < 0) {
-      const place = paths.at(-1);
+    const place = paths.at(-1);
+    if (linkIndex >= 0) {
+      const target = targetOf(paths[linkIndex] as string, entries) ?? leadsOut(input);
+      linked = target.length + Math.max(0, linked - linkIndex - 1);
+      names = [...target, ...names.slice(linkIndex + 1)];
+      hops += 1;
+    } else if (upIndex >= 0) {
+      // Out of the workspace, and back into it.
+      const returns = place === undefined && names[1] === workspacePath;
+      if (!returns && (place === undefined || entries.get(place)?.type !== 'folder')) leadsOut(input);
+      names = returns ? names.slice(2) : [...head.slice(0, -1), ...names.slice(upIndex + 1)];
+      linked -= 2;
+    } else {
       if (place === undefined) return { displayPath, path: workspacePath, entry: await rootEntry(db, sandboxId) };
       return { displayPath, path: place, entry: entries.get(place) };
     }
-    const target = targetOf(paths[linkIndex] as string, entries) ?? leadsOut(input);
-    linked = target.length + Math.max(0, linked - linkIndex - 1);
-    names = [...target, ...names.slice(linkIndex + 1)];
   }
   return leadsOut(input);
 }
@@ -69,15 +80,12 @@ function checkFolders(paths: readonly string[], entries: ReadonlyMap<string, Rec
   }
 }
 
-/** The names that lead from the workspace to the target of a link; undefined if it is outside. */
+/** The names that lead from the workspace to the target of a link, which can contain `..`; undefined for an absolute target. */
 function targetOf(link: string, entries: ReadonlyMap<string, RecordedEntry>): string[] | undefined {
   const entry = entries.get(link);
   if (entry?.type !== 'link' || path.posix.isAbsolute(entry.target)) return undefined;
-  const [first, ...names] = path.posix
-    .join(path.posix.dirname(link), entry.target)
-    .split('/')
-    .filter((name) => name !== '');
-  return first === workspacePath ? names : undefined;
+  const [, ...folders] = path.posix.dirname(link).split('/');
+  return [...folders, ...entry.target.split('/').filter((name) => name !== '' && name !== '.')];
 }
 
 function leadsOut(input: string): never {
