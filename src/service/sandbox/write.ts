@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ServiceError } from '../errors.ts';
-import { confirm, hasCode, invalidPath, locate, notADirectory, notAFile, type Place } from './paths.ts';
+import { confirm, hasCode, invalidPath, locate, notADirectory, notAFile, type Place, statsNow } from './paths.ts';
 
 /** `root` is the workspace, `staging` a directory next to it that commands and callers do not see. */
 export interface WriteDirectories {
@@ -32,14 +32,16 @@ export async function writeFile(
   if (data.length !== undefined && data.length > limit) throw tooLarge(limit);
   if (input.endsWith('/')) throw invalidPath(input, 'it ends with /, so it is a directory.');
   const { root, staging, process } = directories;
-  writable(await locate(root, input, { allowMissing: true }));
+  const found = writable(await locate(root, input, { allowMissing: true }));
   await mkdir(staging, { recursive: true, mode: 0o700 });
   const stagedPath = path.join(staging, `${process}-${randomUUID()}`);
   try {
     const handle = await open(stagedPath, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
     const size = await fill(handle, data, limit).finally(() => handle.close());
-    // Looked up again: receiving the data can take long, and commands can change the workspace. Nothing is created before that.
-    const target = writable(await locate(root, input, { createParents: true }));
+    // Directories are created only now, when the data has arrived.
+    const hasParent = statsNow(path.dirname(found.realPath)) !== undefined;
+    const target = hasParent ? found : writable(await locate(root, input, { createParents: true }));
+    // Receiving the data can take long, and commands can change the workspace.
     await confirm(root, path.dirname(target.realPath), target.displayPath);
     await rename(stagedPath, target.realPath).catch((error: unknown) => {
       throw renameFailure(error, target);
