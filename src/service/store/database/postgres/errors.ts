@@ -17,6 +17,9 @@ export const wasSacrificed = (error: unknown): boolean => ['40001', '40P01'].inc
  */
 export const isConflict = (error: unknown): boolean => wasSacrificed(error) || ['23505', '23503'].includes(stateOf(error));
 
+/** Whether a statement failed only because an earlier one of its transaction had failed. */
+export const isAfterFailure = (error: unknown): boolean => stateOf(error) === '25P02';
+
 /**
  * Whether a statement was prepared before another node has changed its tables, as a newer version does. Connections that prepare it
  * anew can execute it.

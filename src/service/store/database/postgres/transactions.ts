@@ -12,7 +12,7 @@ import { changedTable } from '../execution/kinds.ts';
 import type { HintedQuery } from '../prepared.ts';
 import { withoutNul } from '../stored-values.ts';
 import { DatabaseUnavailableError, LostCommitError } from '../unavailable.ts';
-import { connectError, isConflict, isOutdatedPlan, queryError, wasSacrificed } from './errors.ts';
+import { connectError, isAfterFailure, isConflict, isOutdatedPlan, queryError, wasSacrificed } from './errors.ts';
 import { flush, hold, streamOf } from './held-writes.ts';
 import { isReadOnly, noResult, resultOf } from './results.ts';
 
@@ -42,7 +42,7 @@ export interface OpenTransaction {
   beginning: Statement[] | undefined;
   /** The first answer, while it is waited for. */
   opening: Promise<unknown> | undefined;
-  /** The first error of a statement that nobody waited for. */
+  /** The first error, unless it belongs to a part that was taken back. */
   failure: unknown;
   /** Whether there is no connection any more. */
   isLost: boolean;
@@ -284,9 +284,11 @@ export class PostgresTransactions implements Transactions<OpenTransaction> {
       const results = await Promise.all(answers);
       return statement === undefined ? undefined : (results.at(-1) as PostgresResult);
     } catch (error) {
+      transaction.failure ??= error;
       // The connection is not released before it has answered everything.
       await Promise.allSettled(answers);
-      throw error;
+      // What is executed at the same time can be the first to report that the transaction has failed.
+      throw isAfterFailure(error) ? transaction.failure : error;
     }
   }
 
