@@ -19,8 +19,10 @@ import { deleteMemoryFiles } from '../store/agents/memory-files.ts';
 import { schedulesOf } from '../store/agents/schedules.ts';
 import type { Queries } from '../store/database/database.ts';
 import { fittingCount } from '../store/database/page-bytes.ts';
+import { lockRows } from '../store/database/row-locks.ts';
 import type { AgentRow, BuildRow, Flag } from '../store/database/schema.ts';
 import { isoTime } from '../store/database/time.ts';
+import { activeRunIds } from '../store/runs/runs.ts';
 import { agentListItem, agentView, buildView } from '../views/agents.ts';
 import { checkedConfig, revisionRoutes } from './revisions.ts';
 import { requireAgent, requireBuild, requireTeam } from './shared/lookups.ts';
@@ -136,15 +138,18 @@ export const agentRoutes: GroupRoutes<'agents'> = {
   async deleteAgent(context, { params }) {
     const now = isoTime(context.engine.clock.now());
     const interruptions = await context.engine.store.transaction().execute(async (trx) => {
-      // The team first, like everybody who starts or ends runs.
+      // In the order of row-locks.ts: the team, so that no run is started or continued, and then the runs.
       await lockTeam(trx, context.teamId);
+      const runIds = await activeRunIds(trx, params.agent_id);
+      await lockRows(trx, 'runs', runIds);
       const agent = await requireAgent(context, trx, params.agent_id);
       await updateAgentRow(trx, agent.id, { deleted_at: now, updated_at: now });
       await removeSchedules(trx, agent.id);
       await leaveQueues(context.engine, trx, agent.id);
       await deleteMemoryFiles(trx, agent.id);
       await deleteAgentSecrets(trx, agent.id);
-      return { runs: await interruptRuns(context.engine, trx, agent.id), builders: await removeBuilderRuns(trx, agent.id) };
+      await interruptRuns(context.engine, trx, runIds);
+      return { runs: runIds, builders: await removeBuilderRuns(trx, agent.id) };
     });
     abortDrivers(context.engine, interruptions.runs);
     abortBuilders(context.engine, interruptions.builders);

@@ -1,16 +1,17 @@
 /** Bulk actions on cases: on some, or on all that match. Cases that an action does not apply to are skipped and counted. */
 import type { CaseFilters } from '../../interface/types.ts';
-import { deleteCases, reprocess, setPriority, setStatus } from '../engine/dispatch/bulk.ts';
+import { deleteCases, lockRunsOf, reprocess, setPriority, setStatus } from '../engine/dispatch/bulk.ts';
 import { abortDrivers } from '../engine/runs/lifecycle.ts';
-import { ServiceError } from '../errors.ts';
+import { notFound, ServiceError } from '../errors.ts';
 import { type GroupRoutes, Reply, type RequestContext } from '../http/context.ts';
+import { findLiveAgent } from '../store/agents/agents.ts';
 import { matchingCases } from '../store/cases/case-list.ts';
 import { casesOfQueue } from '../store/cases/cases.ts';
 import type { Queries } from '../store/database/database.ts';
 import { isShared, lockRows } from '../store/database/row-locks.ts';
 import type { CaseRow, QueueRow } from '../store/database/schema.ts';
 import { caseFilter } from './shared/case-filter.ts';
-import { requireAgent, requireQueue } from './shared/lookups.ts';
+import { requireQueue } from './shared/lookups.ts';
 
 interface Selection {
   case_ids?: string[];
@@ -51,7 +52,8 @@ export const caseBulkRoutes: Pick<GroupRoutes<'cases'>, BulkOperation> = {
 
   async bulkReprocessCases(context, { params, body }) {
     const { interruptedIds, ...counts } = await onCases(context, params.queue_id, body, async (trx, { queue, rows, requestedCount }) => {
-      const agent = body.agent_id === undefined ? undefined : await requireAgent(context, trx, body.agent_id);
+      const agent = body.agent_id === undefined ? undefined : await findLiveAgent(trx, context.teamId, body.agent_id);
+      if (body.agent_id !== undefined && agent === undefined) throw notFound('agent', body.agent_id);
       if (agent?.live_build_id === null) {
         throw new ServiceError(
           409,
@@ -105,20 +107,25 @@ async function onCases<T>(
     const message = ids === undefined ? 'Specify case_ids or all_matching.' : 'Specify case_ids or all_matching, not both.';
     throw new ServiceError(400, 'invalid_request', message, { details: [{ path: 'case_ids', message }] });
   }
+  const { id } = await requireQueue(context, context.engine.store, queueId);
   return context.engine.store.transaction().execute(async (trx) => {
-    const queue = await requireQueue(context, trx, queueId);
     const select = (): Promise<CaseRow[]> =>
-      ids === undefined ? matchingCases(trx, caseFilter(context, queue.id, selection)) : casesOfQueue(trx, queue.id, ids);
-    const rows = await lockedCases(trx, select);
+      ids === undefined ? matchingCases(trx, caseFilter(context, id, selection)) : casesOfQueue(trx, id, ids);
+    const rows = await lockedCases(context, trx, id, select);
+    const queue = await requireQueue(context, trx, id);
     return act(trx, { queue, rows, requestedCount: ids === undefined ? rows.length : new Set(ids).size });
   });
 }
 
-/** The selected cases, as they are until the transaction ends. */
-async function lockedCases(trx: Queries, select: () => Promise<CaseRow[]>): Promise<CaseRow[]> {
-  const rows = await select();
-  if (!isShared(trx)) return rows;
-  const ids = new Set(rows.map(({ id }) => id));
+/** The selected cases of a queue, as they are until the transaction ends. */
+async function lockedCases(context: RequestContext, trx: Queries, queueId: string, select: () => Promise<CaseRow[]>): Promise<CaseRow[]> {
+  if (!isShared(trx)) return select();
+  const ids = new Set<string>();
+  await lockRunsOf(trx, context.teamId, async () => {
+    for (const { id } of await select()) ids.add(id);
+    return [...ids];
+  });
+  await lockRows(trx, 'queues', [queueId]);
   await lockRows(trx, 'cases', [...ids]);
   // Some may have changed before they were locked.
   return (await select()).filter(({ id }) => ids.has(id));

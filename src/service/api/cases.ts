@@ -1,7 +1,7 @@
 /** Lists, creates, reads, and deletes cases. Bulk actions and labels are in case-bulk.ts and case-labels.ts. */
 
 import { createCases } from '../engine/cases/create.ts';
-import { deleteCases } from '../engine/dispatch/bulk.ts';
+import { deleteCases, lockRunsOf } from '../engine/dispatch/bulk.ts';
 import { abortDrivers } from '../engine/runs/lifecycle.ts';
 import { notFound, ServiceError } from '../errors.ts';
 import { requireFewLabels } from '../http/bounds.ts';
@@ -63,6 +63,7 @@ export const caseRoutes: GroupRoutes<'cases'> = {
 
   async clearQueueCases(context, { params }) {
     const outcome = await context.engine.store.transaction().execute(async (trx) => {
+      await lockRunsOf(trx, context.teamId, () => caseIdsOf(trx, params.queue_id));
       const queue = await requireQueue(context, trx, params.queue_id);
       const ids = await caseIdsOf(trx, queue.id);
       return { count: ids.length, interruptedIds: await deleteCases(context.engine, trx, queue.id, ids) };
@@ -81,6 +82,7 @@ export const caseRoutes: GroupRoutes<'cases'> = {
 
   async deleteCase(context, { params }) {
     const interruptedIds = await context.engine.store.transaction().execute(async (trx) => {
+      await lockRunsOf(trx, context.teamId, async () => [params.case_id]);
       const row = await requireCase(context, trx, params.case_id);
       return deleteCases(context.engine, trx, row.queue_id, [row.id]);
     });

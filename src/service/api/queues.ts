@@ -1,6 +1,6 @@
 /** Queues. */
 
-import { deleteCases } from '../engine/dispatch/bulk.ts';
+import { deleteCases, lockRunsOf } from '../engine/dispatch/bulk.ts';
 import { abortDrivers } from '../engine/runs/lifecycle.ts';
 import { ServiceError } from '../errors.ts';
 import type { GroupRoutes, RequestContext } from '../http/context.ts';
@@ -70,6 +70,7 @@ export const queueRoutes: GroupRoutes<'queues'> = {
 
   async deleteQueue(context, { params }) {
     const outcome = await context.engine.store.transaction().execute(async (trx) => {
+      await lockRunsOf(trx, context.teamId, () => caseIdsOf(trx, params.queue_id));
       const queue = await requireQueue(context, trx, params.queue_id);
       const agents = (await triggersOnQueues(trx, [queue.id])).map(({ agent_name }) => agent_name);
       if (agents.length > 0) {

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { remember } from '../../../src/service/engine/revision/memory.ts';
+import { lockTeam } from '../../../src/service/store/access/teams.ts';
 import type { Queries, Store } from '../../../src/service/store/database/database.ts';
 import type { JobRow, RunRow } from '../../../src/service/store/database/schema.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -61,8 +62,10 @@ describeNeeding(needsPostgres, 'while another node', () => {
       () => api.call('startRun', { body: { agent_id: agentId } }),
     ];
     for (const add of additions) {
-      const deletion = (deleted_at: string | null) => (trx: Queries) =>
-        trx.updateTable('agents').set({ deleted_at }).where('id', '=', agentId).execute();
+      const deletion = (deleted_at: string | null) => async (trx: Queries) => {
+        await lockTeam(trx, api.service.teamId);
+        await trx.updateTable('agents').set({ deleted_at }).where('id', '=', agentId).execute();
+      };
       const answer = await during(store, deletion('2026-01-01T00:00:00.000Z'), add);
       expect([answer.status, answer.text]).toEqual([404, expect.stringContaining('_not_found')]);
       await deletion(null)(store);

@@ -11,6 +11,7 @@ import { builderRunById, changeBuilderRun } from '../../store/agents/builder-run
 import { listConnectionRows } from '../../store/connections/connections.ts';
 import type { Queries } from '../../store/database/database.ts';
 import { fromJson } from '../../store/database/json-column.ts';
+import { lockRows } from '../../store/database/row-locks.ts';
 import type { BuilderRunRow, BuilderRunsTable, JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
@@ -126,6 +127,7 @@ async function write(
 ): Promise<BuilderRunRow> {
   if (signal.aborted) throw new BuildLostError();
   return engine.store.transaction().execute(async (trx) => {
+    await lockRows(trx, 'builder_runs', [job.subject_id]);
     const run = (await holdsJob(trx, job)) ? await builderRunById(trx, job.subject_id) : undefined;
     if (run === undefined || run.status !== 'running') throw new BuildLostError();
     return make(trx, run);

@@ -9,6 +9,7 @@ import { nextTime, type ScheduleTimes, timesProblems, withDefaultTimes } from '.
 import type { Body } from '../../../interface/types.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
+import { lockTeam } from '../../store/access/teams.ts';
 import { latestBuilds } from '../../store/agents/builds.ts';
 import {
   deleteSchedules,
@@ -16,9 +17,11 @@ import {
   insertSchedule,
   type ListedSchedule,
   scheduleById,
+  teamOfSchedule,
   updateScheduleRow,
 } from '../../store/agents/schedules.ts';
 import type { Queries } from '../../store/database/database.ts';
+import { isShared } from '../../store/database/row-locks.ts';
 import type { AgentRow, Flag, JobRow, ScheduleRow, SchedulesTable } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
@@ -118,8 +121,10 @@ export const scheduleJob = defineJob({ kind: jobKinds.schedule, concurrency: 2, 
 
 async function fireSchedule(engine: HasStore & HasClock & HasLog & HasRuntimes & HasWorker, job: JobRow): Promise<void> {
   const log = await engine.store.transaction().execute(async (trx): Promise<(() => void) | undefined> => {
-    if (!(await holdsJob(trx, job))) return undefined;
+    const team = isShared(trx) ? await teamOfSchedule(trx, job.subject_id) : undefined;
+    if (team !== undefined) await lockTeam(trx, team);
     const schedule = await scheduleById(trx, job.subject_id);
+    if (!(await holdsJob(trx, job))) return undefined;
     const now = engine.clock.now();
     const instant = schedule?.enabled === 1 && schedule.next_at !== null ? Number(schedule.next_at) : undefined;
     if (schedule === undefined || instant === undefined) {

@@ -15,6 +15,7 @@ import { findArtifactRevision, insertArtifactRevision } from '../../store/artifa
 import { artifactById, changeArtifact, generatingStatuses } from '../../store/artifacts/artifacts.ts';
 import { listQueueRows } from '../../store/cases/queues.ts';
 import type { Queries } from '../../store/database/database.ts';
+import { lockRows } from '../../store/database/row-locks.ts';
 import type { ArtifactRow, ArtifactsTable, JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
@@ -158,6 +159,7 @@ async function write(
 ): Promise<ArtifactRow | undefined> {
   if (signal.aborted) return undefined;
   return engine.store.transaction().execute(async (trx) => {
+    await lockRows(trx, 'artifacts', [job.subject_id]);
     const artifact = (await holdsJob(trx, job)) ? await artifactById(trx, job.subject_id) : undefined;
     if (artifact === undefined || artifact.generation === null) return undefined;
     return make(trx, artifact);

@@ -45,8 +45,8 @@ export const refreshArtifactJob = defineJob({ kind: jobKinds.refreshArtifact, co
 
 async function refreshDue(engine: HasStore & HasClock & HasWorker, job: JobRow): Promise<void> {
   const hasStarted = await engine.store.transaction().execute(async (trx) => {
-    if (!(await holdsJob(trx, job))) return false;
     const artifact = await artifactById(trx, job.subject_id);
+    if (!(await holdsJob(trx, job))) return false;
     const team = artifact && (await findTeam(trx, artifact.team_id));
     if (artifact === undefined || team === undefined || artifact.refresh_frequency === null) {
       await releaseJob(trx, job, { status: 'done' });

@@ -5,7 +5,7 @@
  * service was down are recorded once.
  */
 
-import { findTeam, updateTeamRow } from '../../store/access/teams.ts';
+import { findTeam, lockTeam, updateTeamRow } from '../../store/access/teams.ts';
 import type { Queries } from '../../store/database/database.ts';
 import { lockRows } from '../../store/database/row-locks.ts';
 import type { JobRow, RunRow } from '../../store/database/schema.ts';
@@ -60,6 +60,7 @@ async function remind(engine: HasStore & HasClock & HasLog & HasWorker, job: Job
   const teamId = job.subject_id;
   const count = await engine.store.transaction().execute(async (trx) => {
     const now = engine.clock.now();
+    await lockTeam(trx, teamId);
     // A request that is answered at this moment is not reminded of: whoever answers it locks its run.
     const candidates = await dueReminders(trx, teamId, now, maxReminders);
     await lockRows(

@@ -2,7 +2,8 @@
 import type { HumanQuestion } from '../../../interface/types.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { requireRoomToResume } from '../../plans/plan-limits.ts';
-import { findAgent } from '../../store/agents/agents.ts';
+import { lockTeam } from '../../store/access/teams.ts';
+import { findLiveAgent } from '../../store/agents/agents.ts';
 import type { Queries } from '../../store/database/database.ts';
 import { lockRows } from '../../store/database/row-locks.ts';
 import type { HumanRequestRow, MessageRow, RunRow, RunsTable } from '../../store/database/schema.ts';
@@ -29,6 +30,7 @@ export async function respond(
   body: { approved?: boolean; answers?: Record<string, string>; reason?: string },
 ): Promise<HumanRequestRow> {
   const answeredRequest = await engine.store.transaction().execute(async (trx) => {
+    await lockTeam(trx, to.teamId);
     await lockRows(trx, 'runs', [to.runId]);
     const run = await findRun(trx, to.teamId, to.runId);
     if (run === undefined) throw notFound('run', to.runId);
@@ -84,11 +86,13 @@ export async function postMessage(
   { checkPermission, expectedRequest }: MessageRules,
 ): Promise<PostedMessage> {
   const result = await engine.store.transaction().execute(async (trx) => {
+    // Whoever deletes the agent locks the team as well.
+    await lockTeam(trx, to.teamId);
     await lockRows(trx, 'runs', [to.runId]);
     const run = await findRun(trx, to.teamId, to.runId);
     if (run === undefined) throw notFound('run', to.runId);
     if (run.status === 'failed') throw new ServiceError(409, 'run_failed', 'The run has failed and cannot continue; start a new one.');
-    if ((await findAgent(trx, to.teamId, run.agent_id)) === undefined) {
+    if ((await findLiveAgent(trx, to.teamId, run.agent_id)) === undefined) {
       throw new ServiceError(409, 'agent_deleted', 'The agent of this run has been deleted, so the run cannot continue.');
     }
     const request = run.status === 'waiting' ? await pendingRequest(trx, run.id) : undefined;

@@ -6,17 +6,17 @@ import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { requireRoomForRun } from '../../plans/plan-limits.ts';
 import { planOf } from '../../store/access/plans.ts';
+import { lockTeam } from '../../store/access/teams.ts';
 import { findLiveAgent, type LiveAgent } from '../../store/agents/agents.ts';
 import { keepProcedure } from '../../store/agents/builds.ts';
 import type { Queries } from '../../store/database/database.ts';
-import { shareRow } from '../../store/database/row-locks.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { withdrawRequests } from '../../store/runs/human-requests.ts';
 import { appendMessages } from '../../store/runs/messages.ts';
-import { activeRunIds, activeStatuses, changeRun, findRun, insertRun, nextRunNumber } from '../../store/runs/runs.ts';
+import { activeStatuses, changeRun, findRun, insertRun, nextRunNumber } from '../../store/runs/runs.ts';
 import { findSandbox, insertSandbox, keepSandbox } from '../../store/runs/sandboxes.ts';
 import { type CaseEnd, caseRunEnded } from '../cases/run-end.ts';
 import type { HasClock, HasRuntimes, HasStore, HasWebhooks, HasWorker } from '../engine.ts';
@@ -54,11 +54,11 @@ export async function startRun(engine: HasStore & HasClock & HasRuntimes & HasWo
 
 /** The same within a transaction of the caller, which must wake the worker after the commit. */
 export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, start: RunStart): Promise<RunRow> {
-  // So that the agent is not deleted meanwhile.
-  await shareRow(trx, 'agents', start.agentId);
-  const [agent, plan, number] = await Promise.all([
-    findLiveAgent(trx, start.teamId, start.agentId),
+  // Whoever deletes the agent, or makes another revision live, locks the team as well.
+  const [plan, , agent, number] = await Promise.all([
     planOf(trx, start.teamId),
+    lockTeam(trx, start.teamId),
+    findLiveAgent(trx, start.teamId, start.agentId),
     nextRunNumber(trx, start.teamId),
   ]);
   if (agent === undefined) throw notFound('agent', start.agentId);
@@ -114,6 +114,7 @@ export async function stopRun(
   runId: string,
 ): Promise<{ run: RunRow; stopped: boolean }> {
   const result = await engine.store.transaction().execute(async (trx) => {
+    await lockTeam(trx, teamId);
     const run = await findRun(trx, teamId, runId);
     if (run === undefined) throw notFound('run', runId);
     const stoppedRun = await interruptRun(engine, trx, runId);
@@ -123,11 +124,9 @@ export async function stopRun(
   return result;
 }
 
-/** Interrupts the runs of an agent within a transaction. Pass the IDs to `abortDrivers` after the commit. */
-export async function interruptRuns(engine: HasClock, trx: Queries, agentId: string): Promise<string[]> {
-  const ids = await activeRunIds(trx, agentId);
+/** Interrupts runs of an agent that is being deleted, within a transaction. Pass their IDs to `abortDrivers` after the commit. */
+export async function interruptRuns(engine: HasClock, trx: Queries, ids: readonly string[]): Promise<void> {
   for (const id of ids) await interruptRun(engine, trx, id, { outcome: 'released', reason: 'The agent was deleted.' });
-  return ids;
 }
 
 /** Ends the work of this process on runs that were interrupted, and gets their webhooks delivered. */
@@ -136,7 +135,7 @@ export function abortDrivers(engine: HasWorker, runIds: string[]): void {
   engine.worker.wake();
 }
 
-/** Interrupts one run within a transaction. Returns undefined if it has already ended. */
+/** Interrupts one run within a transaction that has locked the team. Returns undefined if it has already ended. */
 export async function interruptRun(
   engine: HasClock,
   trx: Queries,

@@ -1,4 +1,5 @@
 /** How an execution of a run writes: every write is one transaction, which first makes sure that this execution still owns the run. */
+import { lockTeam } from '../../store/access/teams.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { JobStatus, RunRow, RunsTable } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
@@ -27,6 +28,11 @@ export type RunChanges = Partial<
 
 /** What a transaction writes. @param now ISO 8601 */
 export type Change = (trx: Queries, now: string) => Promise<void>;
+
+export interface WriteOptions {
+  /** Whether the transaction changes the row of the team, such as its number of human requests. It has to be locked before the run. */
+  locksTeam?: boolean;
+}
 
 export interface RecordParts {
   engine: HasStore & HasClock & HasWorker & HasBackups;
@@ -60,21 +66,21 @@ export class RunRecord {
   }
 
   /** Writes, together with the files that have changed, within a transaction that is part of a step. */
-  async writeStep(change: Change): Promise<void> {
+  async writeStep(change: Change, options?: WriteOptions): Promise<void> {
     this.#confirmNotAborted();
     await this.#parts.workspace.commit((recordFiles) =>
       this.write(async (trx, now) => {
         await change(trx, now);
         await recordFiles(trx, this.#held);
-      }),
+      }, options),
     );
   }
 
   /** Writes within a transaction that fails with RunLostError if this execution no longer owns the run. */
-  async write(change: Change): Promise<void> {
+  async write(change: Change, options: WriteOptions = {}): Promise<void> {
     this.#confirmNotAborted();
     const { engine, run, signal } = this.#parts;
-    await engine.backups.runs.run(signal, () => this.#writeNow(change));
+    await engine.backups.runs.run(signal, () => this.#writeNow(change, options));
     // Whatever the run of a case does might free capacity for the next case.
     if (this.#shouldWake || run.case_id !== null) engine.worker.wake();
     this.#shouldWake = false;
@@ -103,9 +109,10 @@ export class RunRecord {
     await releaseHeldJob(trx, this.#parts.claim, to);
   }
 
-  async #writeNow(change: Change): Promise<void> {
+  async #writeNow(change: Change, { locksTeam = false }: WriteOptions): Promise<void> {
     const { engine, run: row, claim } = this.#parts;
     await engine.store.transaction().execute(async (trx) => {
+      if (locksTeam) await lockTeam(trx, row.team_id);
       const run = await heldRun(trx, row.id, claim);
       if (run === undefined || !(writableStatuses as readonly string[]).includes(run.status)) throw new RunLostError();
       this.#held = run;

@@ -204,7 +204,9 @@ export class RunSession implements RunHost {
   async finish(rawOutcome: Outcome): Promise<void> {
     if (this.#hasEnded) return;
     const outcome = this.#redactor.value(rawOutcome);
-    await this.#record.writeStep((trx, now) => this.#recordOutcome(trx, outcome, now));
+    // A human request gets a number of the team.
+    const locksTeam = outcome.status === 'waiting';
+    await this.#record.writeStep((trx, now) => this.#recordOutcome(trx, outcome, now), { locksTeam });
   }
 
   async #recordOutcome(trx: Queries, outcome: Outcome, now: string): Promise<void> {

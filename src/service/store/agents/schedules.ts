@@ -22,6 +22,17 @@ export async function scheduleById(db: Queries, id: string): Promise<ScheduleRow
   return db.selectFrom('schedules').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
+/** The ID of the team that has a schedule. */
+export async function teamOfSchedule(db: Queries, id: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('schedules')
+    .innerJoin('agents', 'agents.id', 'schedules.agent_id')
+    .select('agents.team_id')
+    .where('schedules.id', '=', id)
+    .executeTakeFirst();
+  return row?.team_id;
+}
+
 /** The schedules of several agents, by agent, oldest first. */
 export async function schedulesOf(db: Queries, agentIds: string[]): Promise<Map<string, ListedSchedule[]>> {
   const byAgent = new Map<string, ListedSchedule[]>();

@@ -1,9 +1,10 @@
 /**
  * Locks of rows on which a decision depends, until the transaction ends. Transactions of SQLite are serial, so nothing is locked there.
  * On a database that several processes change, everything that reads a row in order to change it, or numbers rows that belong to it,
- * locks it first. Where a transaction locks several rows, it does so in this order if it can: team, agent, run, queue, case, artifact, job,
- * sandbox; of jobs, first its own, then that of a queue, then those of endpoints. Rows that most transactions change, such as totals, are
- * locked at the end (at-end.ts). A transaction that meets another one in the opposite order is repeated.
+ * locks it first. Where a transaction locks several rows, it does so in this order: team, run, agent, queue, case, artifact, schedule,
+ * builder run, job, sandbox; of jobs, first that of a queue, then those of endpoints. A job locks what it is about, and then its own row.
+ * Rows that most transactions change, such as totals, are locked at the end (at-end.ts). Two transactions that wait for each other cost
+ * the time until the database notices it, and the work of one of them, which is then executed again.
  */
 import { type DialectAdapter, sql } from 'kysely';
 import type { Queries } from './database.ts';
@@ -40,12 +41,16 @@ export async function lockRows(trx: Queries, table: LockedTable, ids: readonly s
   if (!isShared(trx)) return;
   const sorted = [...new Set(ids)].filter((id) => !holdsLock(trx, table, id)).sort();
   const [first] = sorted;
-  if (first !== undefined && sorted.length === 1) await lock.send(trx, { table, id: first });
-  else
-    for (let start = 0; start < sorted.length; start += chunkSize) {
-      const chunk = sorted.slice(start, start + chunkSize);
-      await rowsOf(trx, table).where('id', 'in', chunk).orderBy('id').forNoKeyUpdate().execute();
-    }
+  if (first !== undefined && sorted.length === 1) {
+    const isSent = lock.send(trx, { table, id: first });
+    // Noted at once: whatever is executed at the same time is sent later.
+    if (trx.isTransaction) noteLocks(trx, table, sorted);
+    return isSent;
+  }
+  for (let start = 0; start < sorted.length; start += chunkSize) {
+    const chunk = sorted.slice(start, start + chunkSize);
+    await rowsOf(trx, table).where('id', 'in', chunk).orderBy('id').forNoKeyUpdate().execute();
+  }
   if (trx.isTransaction) noteLocks(trx, table, sorted);
 }
 
@@ -84,11 +89,6 @@ function noteLocks(trx: Queries, table: LockedTable, ids: readonly string[]): vo
 export const holdsLock = (trx: Queries, table: LockedTable, id: string): boolean =>
   locksOf.get(trx.getExecutor())?.has(`${table} ${id}`) === true;
 
-/** Ensures that nobody changes a row until the transaction ends. Others can do so at the same time, unlike with `lockRows`. */
-export async function shareRow(trx: Queries, table: LockedTable, id: string): Promise<void> {
-  if (isShared(trx)) await share.send(trx, { table, id });
-}
-
 /** How many rows one statement locks: the number of its parameters is limited. */
 const chunkSize = 500;
 
@@ -105,11 +105,6 @@ export async function lockIfDeciding(db: Queries, table: LockedTable, id: string
 }
 
 const rowsOf = (db: Queries, table: LockedTable) => db.selectFrom(table as 'runs').select('id');
-
-const share = preparedQuery(
-  (db, { id }: { table: LockedTable; id: string }, { table }) => rowsOf(db, table).where('id', '=', id).forShare(),
-  ({ table }) => table,
-);
 
 // Rows that refer to the locked one can still be inserted by others.
 const lock = preparedQuery(

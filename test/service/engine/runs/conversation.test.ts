@@ -195,9 +195,7 @@ describe('a stop', () => {
 
   it('of the runs of a deleted agent gives their cases back', async () => {
     const { engine, db, run, caseOfRun } = await runIn('running');
-    expect(await interruptRuns(engine, db, 'other')).toEqual([]);
-    expect(await interruptRuns(engine, db, 'a')).toEqual(['r']);
+    await interruptRuns(engine, db, ['r']);
     expect([(await run()).status, await caseOfRun()]).toEqual(['interrupted', ['pending', ['released', 'The agent was deleted.']]]);
-    expect(await interruptRuns(engine, db, 'a')).toEqual([]);
   });
 });
