@@ -1,19 +1,23 @@
 /** Transactions on Postgres that need the same rows do not end each other, because they lock them in the same order. */
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import type { Run } from '../../../src/interface/types.ts';
 import { recordRunEvents, runEvent } from '../../../src/service/engine/webhooks/run-events.ts';
+import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
 import { insertTeam, lockTeam } from '../../../src/service/store/access/teams.ts';
 import type { Queries, Store } from '../../../src/service/store/database/database.ts';
 import type { RunRow } from '../../../src/service/store/database/schema.ts';
 import { sumTotals } from '../../../src/service/store/runs/run-totals.ts';
 import { changeRun } from '../../../src/service/store/runs/runs.ts';
 import { eventually } from '../../support/eventually.ts';
-import { needsPostgres } from '../../support/postgres.ts';
+import { needsPostgres, newDatabase } from '../../support/postgres.ts';
 import { describeNeeding } from '../../support/requirements.ts';
-import { ManualClock } from '../helpers/clock.ts';
+import { ManualClock, within } from '../helpers/clock.ts';
+import { lateLocks } from '../helpers/lock-order.ts';
 import { isLockWaitedFor, openNodes } from '../helpers/postgres.ts';
 import { insertRuns } from '../helpers/rows.ts';
-import { Gate } from '../helpers/runtime.ts';
+import { type Behaviour, Gate, testRuntime } from '../helpers/runtime.ts';
+import { type Api, config, startApi } from '../helpers/service.ts';
 
 const clock = new ManualClock();
 const createdAt = '2026-07-18T09:00:00.000Z';
@@ -81,5 +85,107 @@ describeNeeding(needsPostgres, 'transactions of two nodes', () => {
     await Promise.all([begin(first, gates[0], gates[1], ['t 0', 'u 0']), begin(second, gates[1], gates[0], ['u 1', 't 1'])]);
     expect(attempts).toBe(2);
     for (const teamId of ['t', 'u']) expect(await sumTotals(observer, { teamId, statuses: ['running'] })).toBe(2);
+  });
+});
+
+const untilLater: Behaviour = async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 });
+const asks: Behaviour = async (host) =>
+  host.answer('go') === undefined
+    ? { status: 'waiting', step: 'go', request: { type: 'approval', title: 'Go on?' } }
+    : { status: 'completed' };
+
+/** A case, and the run that executes it or waits for a person. */
+interface Work {
+  api: Api;
+  run: Run;
+  agentId: string;
+  queueId: string;
+  caseId: string;
+  triggerId: string;
+}
+
+async function workOnCase(behaviour: 'untilLater' | 'asks', clock: ManualClock): Promise<Work> {
+  const runtimes = [testRuntime({ untilLater, asks }), scriptRuntime];
+  const api = await startApi({ clock, runtimes, database: { url: await newDatabase(), maxConnections: 5 } });
+  await api.ok('updateLocalTeam', { params: { team_id: api.service.teamId }, body: { remind_after_seconds: 60 } });
+  const agentId = await api.agent(behaviour);
+  const { queue } = await api.ok('createQueue', { body: { name: 'Queue' } });
+  const { case_trigger: trigger } = await api.ok('createAgentCaseTrigger', {
+    params: { agent_id: agentId },
+    body: { case_queue_id: queue.id, enabled: true },
+  });
+  const { added_cases: cases } = await api.ok('createCases', { params: { queue_id: queue.id }, body: { case: { title: 'Case' } } });
+  const status = behaviour === 'asks' ? 'waiting' : 'running';
+  const run = await eventually('the run has begun', async () => {
+    const { data } = await api.ok('listRuns', { query: { status } });
+    return data[0];
+  });
+  return { api, run, agentId, queueId: queue.id, caseId: String(cases[0]?.id), triggerId: trigger.id };
+}
+
+/** What meets a run that is executed for a case. */
+const duringRun: Record<string, (work: Work) => Promise<unknown>> = {
+  'stopping it': ({ api, run }) => api.ok('stopRun', { params: { run_id: run.id } }),
+  'a message to it': ({ api, run }) => api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'More' } }),
+  'deleting its agent': ({ api, agentId }) => api.ok('deleteAgent', { params: { agent_id: agentId } }),
+  'deleting its case': ({ api, caseId }) => api.ok('deleteCase', { params: { case_id: caseId } }),
+  'deleting several cases': ({ api, queueId }) =>
+    api.ok('bulkDeleteCases', { params: { queue_id: queueId }, body: { all_matching: true } }),
+  're-opening cases': ({ api, queueId }) =>
+    api.ok('bulkUpdateCaseStatus', { params: { queue_id: queueId }, body: { all_matching: true, status: 'pending' } }),
+  'clearing its queue': ({ api, queueId }) => api.ok('clearQueueCases', { params: { queue_id: queueId } }),
+  async 'deleting its queue'({ api, agentId, queueId, triggerId }) {
+    await api.ok('deleteAgentCaseTrigger', { params: { agent_id: agentId, trigger_id: triggerId } });
+    await api.ok('deleteQueue', { params: { queue_id: queueId } });
+  },
+};
+
+const answerIt = async ({ api, run }: Work): Promise<unknown> =>
+  api.ok('respondToHumanRequest', {
+    params: { run_id: run.id, request_id: String(run.pending_human_request?.id) },
+    body: { approved: true },
+  });
+
+/** What meets a run that waits for a person. */
+const whileWaiting: typeof duringRun = {
+  'stopping it': duringRun['stopping it'] as (work: Work) => Promise<unknown>,
+  'answering it': answerIt,
+  'answering it with a message': duringRun['a message to it'] as (work: Work) => Promise<unknown>,
+};
+
+describeNeeding(needsPostgres, 'every transaction locks rows in the same order', () => {
+  it.each(Object.entries(duringRun))('%s while a run is executed for a case', async (_, act) => {
+    const late = lateLocks();
+    const work = await workOnCase('untilLater', new ManualClock());
+    await act(work);
+    await work.api.service.close();
+    expect([...late]).toEqual([]);
+  });
+
+  it.each(Object.entries(whileWaiting))('%s while a run waits for a person', async (_, act) => {
+    const late = lateLocks();
+    const work = await workOnCase('asks', new ManualClock());
+    await act(work);
+    await work.api.until(work.run.id, 'completed', 'interrupted');
+    expect([...late]).toEqual([]);
+  });
+
+  it('reminding of a request, and generating a revision', async () => {
+    const late = lateLocks();
+    const clock = new ManualClock();
+    const { api, run } = await workOnCase('asks', clock);
+    await within(70_000, clock, async () => {
+      const { human_requests: requests } = await api.ok('listRunHumanRequests', { params: { run_id: run.id } });
+      return requests[0]?.reminders === 1;
+    });
+    const { agent } = await api.ok('createAgent', { body: { name: 'Script' } });
+    const body = { name: 'first', config: config('version: 1\nsteps:\n  - say: Hello\n', 'script') };
+    const { build } = await api.ok('createRevision', { params: { agent_id: agent.id }, body });
+    await api.ok('generateRevision', { params: { build_id: build.id }, body: { prompt: 'say "Bye" at the end' } });
+    await eventually('the builder run proposes something', async () => {
+      const { status } = await api.ok('getLatestBuilderRun', { params: { build_id: build.id } });
+      return status === 'waiting_for_approve';
+    });
+    expect([...late]).toEqual([]);
   });
 });
