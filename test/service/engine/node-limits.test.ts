@@ -128,6 +128,17 @@ describeNeeding(needsPostgres, 'a rate limit of several nodes', () => {
     }
   });
 
+  it('forgets a window of the future, once the clock was set back', async () => {
+    const [a, b] = await twoLimiters(3);
+    a.clock.advance(3_600_000);
+    for (let index = 0; index < 3; index++) expect(await a.accepts()).toBe(true);
+    expect(await b.accepts()).toBe(false);
+    a.clock.set(0);
+    expect([await a.accepts(), await b.accepts()]).toEqual([true, true]);
+    // What was taken then still counts together.
+    expect([await a.accepts(), await b.accepts()]).toEqual([true, false]);
+  });
+
   it('forgets counts some time after their window', async () => {
     const [{ accepts, windows, clock }, b] = await twoLimiters(1);
     await accepts();

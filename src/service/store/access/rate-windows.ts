@@ -4,7 +4,10 @@ import type { Store } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
 import type { RateWindowsTable } from '../database/schema.ts';
 
-/** Milliseconds for which a count is kept after the end of its window: the clocks of nodes differ a little. */
+/**
+ * Milliseconds by which the clocks of nodes differ at most. A count is kept that long after the end of its window. A window that ends
+ * later than that after the current one is from before the clock was set back.
+ */
 const margin = 60_000;
 
 export class RateWindows {
@@ -32,14 +35,16 @@ export class RateWindows {
   }
 }
 
+const isCurrent = sql<boolean>`rate_windows.ends_at between excluded.ends_at and excluded.ends_at + ${sql.lit(margin)}`;
+
 const takeQuery = preparedQuery((db, row: RateWindowsTable) =>
   db
     .insertInto('rate_windows')
     .values({ name: row.name, caller: row.caller, ends_at: row.ends_at, taken: row.taken })
     .onConflict((conflict) =>
       conflict.columns(['name', 'caller']).doUpdateSet({
-        ends_at: sql`greatest(rate_windows.ends_at, excluded.ends_at)`,
-        taken: sql`case when rate_windows.ends_at < excluded.ends_at then 0 else rate_windows.taken end + excluded.taken`,
+        ends_at: sql`case when ${isCurrent} then rate_windows.ends_at else excluded.ends_at end`,
+        taken: sql`case when ${isCurrent} then rate_windows.taken else 0 end + excluded.taken`,
       }),
     )
     .returning('taken'),
