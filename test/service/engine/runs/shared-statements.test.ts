@@ -45,8 +45,8 @@ function watchTraffic(): Traffic {
 
 describeNeeding(needsPostgres, 'a run', () => {
   it.each([
-    [1, { transactions: 3, statements: 44, roundTrips: 13 }],
-    [5, { transactions: 7, statements: 68, roundTrips: 21 }],
+    [1, { transactions: 3, statements: 43, roundTrips: 13 }],
+    [5, { transactions: 7, statements: 67, roundTrips: 21 }],
   ])('of %i steps needs few statements', async (steps, expected) => {
     const traffic = watchTraffic();
     const api = await startApi({ runtimes: [scriptRuntime], database: { url: await newDatabase() } });
