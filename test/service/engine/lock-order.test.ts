@@ -170,6 +170,18 @@ describeNeeding(needsPostgres, 'every transaction locks rows in the same order',
     expect([...late]).toEqual([]);
   });
 
+  it('removing runs and their sandboxes', async () => {
+    const late = lateLocks();
+    const clock = new ManualClock();
+    const database = { url: await newDatabase(), maxConnections: 5 };
+    const api = await startApi({ clock, runRetention: 120_000, sandboxRetention: 60_000, database });
+    const run = await api.run();
+    await api.until(run.id, 'completed');
+    const isGone = async () => (await api.call('getRun', { params: { run_id: run.id } })).status === 404;
+    await within(2 * 60 * 60_000, clock, isGone);
+    expect([...late]).toEqual([]);
+  });
+
   it('reminding of a request, and generating a revision', async () => {
     const late = lateLocks();
     const clock = new ManualClock();

@@ -1,6 +1,7 @@
 /** Removes runs that ended long ago, with everything that belongs to them. */
 import { billingPeriod } from '../access/plan.ts';
 import type { Queries } from '../database/database.ts';
+import { isShared, lockRows } from '../database/row-locks.ts';
 import type { RunRow } from '../database/schema.ts';
 import { runFileKey } from './run-files.ts';
 import { addToTotals } from './run-totals.ts';
@@ -56,6 +57,7 @@ export async function removeRuns(
   ids: readonly string[],
   { before, jobKinds }: { before: string; jobKinds: readonly string[] },
 ): Promise<{ runs: RunRow[]; fileKeys: string[]; sandboxIds: string[] }> {
+  await lockWithTeams(trx, ids);
   const runs = await trx
     .selectFrom('runs')
     .selectAll()
@@ -75,6 +77,23 @@ export async function removeRuns(
   for (const run of runs) await remember(trx, run);
   const sandboxIds = await removeUnusedSandboxes(trx, [...new Set(runs.map((run) => run.sandbox_id))]);
   return { runs, fileKeys: files.map(runFileKey), sandboxIds };
+}
+
+/** The teams first, as whoever continues a run does (row-locks.ts). */
+async function lockWithTeams(trx: Queries, runIds: readonly string[]): Promise<void> {
+  if (!isShared(trx)) return;
+  const rows = await trx
+    .selectFrom('runs')
+    .select('team_id')
+    .distinct()
+    .where('id', 'in', [...runIds])
+    .execute();
+  await lockRows(
+    trx,
+    'teams',
+    rows.map(({ team_id }) => team_id),
+  );
+  await lockRows(trx, 'runs', runIds);
 }
 
 /** What remains of a run: its number is not used again, and it still counts in its month. */
