@@ -43,6 +43,7 @@ export default defineConfig(({ mode }) => ({
     ...base.test,
     include: isInstalled ? (mode === 'quick' ? quick : [all]) : [],
     exclude: Object.keys(excluded),
+    setupFiles: [...(base.test?.setupFiles ?? []), 'test/service/helpers/require-lock-order.ts'],
     passWithNoTests: !isInstalled,
     env: { ...base.test?.env, AOPS_TEST_DATABASE: 'postgres' },
   },

@@ -35,7 +35,7 @@ export class ConnectionShares {
   }
 
   #release(holder: string): void {
-    const count = (this.#counts.get(holder) ?? 1) - 1;
+    const count = (this.#counts.get(holder) as number) - 1;
     if (count > 0) this.#counts.set(holder, count);
     else this.#counts.delete(holder);
   }

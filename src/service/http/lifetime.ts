@@ -23,7 +23,7 @@ export class Lifetime {
       this.#shutdown.removeEventListener('abort', end);
       abort.abort();
     };
-    this.#shutdown.addEventListener('abort', end, { once: true });
+    this.#shutdown.addEventListener('abort', end);
     // This also happens after the last byte, when listeners have nothing left to end.
     this.#response.once('close', end);
     if (this.#shutdown.aborted || this.#response.closed) end();

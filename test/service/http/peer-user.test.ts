@@ -1,8 +1,10 @@
 /** The owner of a connection, in the words of the kernel. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import process from 'node:process';
+import { describe, expect, it, vi } from 'vitest';
 import { isOfSameUser, ownersOf } from '../../../src/service/http/peer-user.ts';
+import { itNeeding, needsLinux } from '../../support/requirements.ts';
 import { afterTest } from '../../support/temporary.ts';
 
 const heading = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n';
@@ -39,13 +41,25 @@ describe('the owners of a connection', () => {
   });
 });
 
-it('the process at the other end of a connection is one of this user, until the connection has ended', async () => {
+/** A connection to this process. */
+async function connected(): Promise<{ client: Socket; socket: Socket }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   afterTest(() => server.close());
   const arrival = once(server, 'connection') as Promise<[Socket]>;
   const client = connect((server.address() as { port: number }).port, '127.0.0.1');
-  const [socket] = await arrival;
+  return { client, socket: (await arrival)[0] };
+}
+
+itNeeding(needsLinux, 'the process at the other end of a connection can be one of another user', async () => {
+  const { client, socket } = await connected();
+  vi.spyOn(process, 'geteuid').mockReturnValueOnce((process.geteuid?.() as number) + 1);
+  expect(await isOfSameUser(socket)).toBe(false);
+  client.destroy();
+});
+
+it('the process at the other end of a connection is one of this user, until the connection has ended', async () => {
+  const { client, socket } = await connected();
   const { localPort, remotePort } = socket;
   expect(await isOfSameUser(socket)).toBe(true);
   for (const ports of [{ localPort }, { remotePort }, {}]) expect(await isOfSameUser(ports as Socket)).toBe(process.platform !== 'linux');
