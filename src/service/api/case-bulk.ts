@@ -111,17 +111,17 @@ async function onCases<T>(
   return context.engine.store.transaction().execute(async (trx) => {
     const select = (): Promise<CaseRow[]> =>
       ids === undefined ? matchingCases(trx, caseFilter(context, id, selection)) : casesOfQueue(trx, id, ids);
-    const rows = await lockedCases(context, trx, id, select);
+    const rows = await lockedCases(trx, id, select);
     const queue = await requireQueue(context, trx, id);
     return act(trx, { queue, rows, requestedCount: ids === undefined ? rows.length : new Set(ids).size });
   });
 }
 
 /** The selected cases of a queue, as they are until the transaction ends. */
-async function lockedCases(context: RequestContext, trx: Queries, queueId: string, select: () => Promise<CaseRow[]>): Promise<CaseRow[]> {
+async function lockedCases(trx: Queries, queueId: string, select: () => Promise<CaseRow[]>): Promise<CaseRow[]> {
   if (!isShared(trx)) return select();
   const ids = new Set<string>();
-  await lockRunsOf(trx, context.teamId, async () => {
+  await lockRunsOf(trx, async () => {
     for (const { id } of await select()) ids.add(id);
     return [...ids];
   });

@@ -63,7 +63,7 @@ export const caseRoutes: GroupRoutes<'cases'> = {
 
   async clearQueueCases(context, { params }) {
     const outcome = await context.engine.store.transaction().execute(async (trx) => {
-      await lockRunsOf(trx, context.teamId, () => caseIdsOf(trx, params.queue_id));
+      await lockRunsOf(trx, () => caseIdsOf(trx, params.queue_id));
       const queue = await requireQueue(context, trx, params.queue_id);
       const ids = await caseIdsOf(trx, queue.id);
       return { count: ids.length, interruptedIds: await deleteCases(context.engine, trx, queue.id, ids) };
@@ -82,7 +82,7 @@ export const caseRoutes: GroupRoutes<'cases'> = {
 
   async deleteCase(context, { params }) {
     const interruptedIds = await context.engine.store.transaction().execute(async (trx) => {
-      await lockRunsOf(trx, context.teamId, async () => [params.case_id]);
+      await lockRunsOf(trx, async () => [params.case_id]);
       const row = await requireCase(context, trx, params.case_id);
       return deleteCases(context.engine, trx, row.queue_id, [row.id]);
     });

@@ -70,7 +70,7 @@ export const queueRoutes: GroupRoutes<'queues'> = {
 
   async deleteQueue(context, { params }) {
     const outcome = await context.engine.store.transaction().execute(async (trx) => {
-      await lockRunsOf(trx, context.teamId, () => caseIdsOf(trx, params.queue_id));
+      await lockRunsOf(trx, () => caseIdsOf(trx, params.queue_id));
       const queue = await requireQueue(context, trx, params.queue_id);
       const agents = (await triggersOnQueues(trx, [queue.id])).map(({ agent_name }) => agent_name);
       if (agents.length > 0) {

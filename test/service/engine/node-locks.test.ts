@@ -1,9 +1,11 @@
 /** What a transaction has read in order to decide does not change until its end, whatever the other nodes do at the same time. */
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { lockRunsOf } from '../../../src/service/engine/dispatch/bulk.ts';
 import { remember } from '../../../src/service/engine/revision/memory.ts';
 import { lockTeam } from '../../../src/service/store/access/teams.ts';
 import type { Queries, Store } from '../../../src/service/store/database/database.ts';
+import { lockRows } from '../../../src/service/store/database/row-locks.ts';
 import type { JobRow, RunRow } from '../../../src/service/store/database/schema.ts';
 import { eventually } from '../../support/eventually.ts';
 import { needsPostgres, newDatabase } from '../../support/postgres.ts';
@@ -70,6 +72,29 @@ describeNeeding(needsPostgres, 'while another node', () => {
       expect([answer.status, answer.text]).toEqual([404, expect.stringContaining('_not_found')]);
       await deletion(null)(store);
     }
+  });
+
+  it('changes many cases, runs are started, and agents take the cases afterwards', async () => {
+    const clock = new ManualClock();
+    const { api, store } = await startWithStore({ clock });
+    const agent_id = await api.agent();
+    const { queue } = await api.ok('createQueue', { body: { name: 'Queue' } });
+    const { added_cases: cases } = await api.ok('createCases', { params: { queue_id: queue.id }, body: { case: { title: 'case' } } });
+    const case_id = String(cases[0]?.id);
+    const dispatch = () => store.selectFrom('jobs').select('due_at').where('subject_id', '=', queue.id).where('status', '=', 'queued');
+    await store.transaction().execute(async (trx) => {
+      await lockRunsOf(trx, async () => [case_id]);
+      await lockRows(trx, 'cases', [case_id]);
+      await trx.selectFrom('cases').select('id').execute();
+      await api.ok('createAgentCaseTrigger', { params: { agent_id }, body: { case_queue_id: queue.id, enabled: true } });
+      await eventually('the dispatch is planned again', async () => {
+        const job = await dispatch().executeTakeFirst();
+        return job !== undefined && Number(job.due_at) === clock.now() + 1_000;
+      });
+      const { run } = await api.ok('startRun', { body: { agent_id } });
+      await api.until(run.id, 'completed');
+    });
+    await within(2_000, clock, async () => (await api.ok('getCase', { params: { case_id } })).case.status === 'completed');
   });
 
   it('deletes a label, it is created again for a case', async () => {

@@ -1,6 +1,5 @@
 /** Changes that people make to cases: to one, several, or all that match a filter. Each change is one transaction. */
 import type { CasePriority, CaseStatus } from '../../../interface/types.ts';
-import { lockTeam } from '../../store/access/teams.ts';
 import { insertCaseEvents, type NewCaseEvent } from '../../store/cases/case-events.ts';
 import { deleteCaseRows, inChunks, updateCases } from '../../store/cases/cases.ts';
 import type { Queries } from '../../store/database/database.ts';
@@ -18,13 +17,12 @@ import { recordEvents } from '../webhooks/events.ts';
 const idsOf = (rows: readonly CaseRow[]): string[] => rows.map(({ id }) => id);
 
 /**
- * Locks what changes of cases lock before the cases themselves (row-locks.ts): the team, so that no run takes or continues one of them
- * meanwhile, and the runs that are being executed for them.
+ * Locks what changes of cases lock before the cases themselves (row-locks.ts): the runs that are being executed for them. Not the team,
+ * which could not start runs while many cases are being changed. So another run may take or continue one of the cases before it is locked.
  * @param findIds finds the cases, which can be others once they are locked
  */
-export async function lockRunsOf(trx: Queries, teamId: string, findIds: () => Promise<readonly string[]>): Promise<void> {
+export async function lockRunsOf(trx: Queries, findIds: () => Promise<readonly string[]>): Promise<void> {
   if (!isShared(trx)) return;
-  await lockTeam(trx, teamId);
   const runIds: string[] = [];
   for (const chunk of inChunks(await findIds())) runIds.push(...(await executingCaseRuns(trx, chunk)));
   await lockRows(trx, 'runs', runIds);

@@ -32,6 +32,9 @@ const maxStartedIn = (trx: Queries): number => (isShared(trx) ? sharedTurnLength
 /** Milliseconds until an agent that could not be started (the plan is exhausted, it has no revision) is retried. */
 const retryAfter = 60_000;
 
+/** Milliseconds until cases are dispatched again that another transaction was changing. */
+const lockedDelay = 1_000;
+
 /** An agent that may take cases of the queue, and how many it may take now. */
 interface Consumer {
   agentId: string;
@@ -44,9 +47,11 @@ interface Consumer {
 interface Turn {
   startedCount: number;
   refusals: readonly LogEntry['fields'][];
+  /** Whether another transaction was changing a case that could be taken. */
+  hasLocked: boolean;
 }
 
-const noTurn: Turn = { startedCount: 0, refusals: [] };
+const noTurn: Turn = { startedCount: 0, refusals: [], hasLocked: false };
 
 /** Gives the cases of one queue to its agents. */
 export const dispatchCasesJob = defineJob({ kind: jobKinds.dispatchCases, concurrency: 2, run: dispatchCases });
@@ -99,7 +104,7 @@ async function takeTurn(
   time: number,
 ): Promise<Turn> {
   const now = isoTime(time);
-  await admitDueCases(trx, queue.id, now);
+  let hasLocked = !(await admitDueCases(trx, queue.id, now));
   let startedCount = 0;
   const refusals: LogEntry['fields'][] = [];
   let available = consumers.filter(({ capacity }) => capacity > 0);
@@ -107,7 +112,8 @@ async function takeTurn(
     const remaining = new Set<Consumer>();
     for (const consumer of available) {
       const row = await nextCase(trx, { queueId: queue.id, ...consumer });
-      if (row === undefined) continue;
+      if (row === 'locked') hasLocked = true;
+      if (row === undefined || row === 'locked') continue;
       try {
         await begin(engine, trx, queue, row, consumer.agentId);
       } catch (error) {
@@ -121,7 +127,7 @@ async function takeTurn(
     }
     available = available.filter((consumer) => remaining.has(consumer));
   }
-  return { startedCount, refusals };
+  return { startedCount, refusals, hasLocked };
 }
 
 /** Starts the run of a case, and claims the case for it. */
@@ -142,9 +148,15 @@ async function begin(engine: HasClock & HasRuntimes, trx: Queries, queue: QueueR
 }
 
 /** When the queue must be dispatched again on its own. In addition, it is dispatched whenever capacity is freed or a case is added. */
-async function nextDispatch(trx: Queries, queueId: string, { startedCount, refusals }: Turn, now: number): Promise<number | undefined> {
+async function nextDispatch(
+  trx: Queries,
+  queueId: string,
+  { startedCount, refusals, hasLocked }: Turn,
+  now: number,
+): Promise<number | undefined> {
   if (startedCount >= maxStartedIn(trx)) return now;
   const postponedUntil = await nextPostponed(trx, queueId, isoTime(now));
-  const times = [...(refusals.length > 0 ? [now + retryAfter] : []), ...(postponedUntil === undefined ? [] : [Date.parse(postponedUntil)])];
+  const retries = [...(refusals.length > 0 ? [now + retryAfter] : []), ...(hasLocked ? [now + lockedDelay] : [])];
+  const times = [...retries, ...(postponedUntil === undefined ? [] : [Date.parse(postponedUntil)])];
   return times.length === 0 ? undefined : Math.min(...times);
 }

@@ -135,7 +135,10 @@ export function abortDrivers(engine: HasWorker, runIds: string[]): void {
   engine.worker.wake();
 }
 
-/** Interrupts one run within a transaction that has locked the team. Returns undefined if it has already ended. */
+/**
+ * Interrupts one run within a transaction, which has locked the team unless the run is being executed. Returns undefined if it has already
+ * ended.
+ */
 export async function interruptRun(
   engine: HasClock,
   trx: Queries,

@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
-import { isShared, lockRows } from '../database/row-locks.ts';
+import { isShared, lockRowNow } from '../database/row-locks.ts';
 import type { CaseRow } from '../database/schema.ts';
 import { activeStatuses } from '../runs/runs.ts';
 
@@ -16,22 +16,28 @@ export const lineRanks = { due: 0, waiting: 1, postponed: 2 } as const;
 const inLine = sql<boolean>`status = 'pending' and claimed_by_run_id is null`;
 const isPostponed = sql<boolean>`line_rank = 2 and status = 'pending' and claimed_by_run_id is null`;
 
-/** Moves postponed cases that are due at `now` (ISO 8601) to the front. Call it in a transaction. */
-export async function admitDueCases(db: Queries, queueId: string, now: string): Promise<void> {
+/**
+ * Moves postponed cases that are due at `now` (ISO 8601) to the front. Call it in a transaction. Returns whether that is so for all of
+ * them: cases that another transaction has locked are left out, because changes of many cases take long.
+ */
+export async function admitDueCases(db: Queries, queueId: string, now: string): Promise<boolean> {
   // Checked first, because an update of no rows would count as a change of the table.
-  if ((await firstDue.first(db, { queueId, now })) === undefined) return;
-  await db
-    .updateTable('cases')
-    .set({ line_rank: lineRanks.due })
-    .where('queue_id', '=', queueId)
-    .where('postponed_to', '<=', now)
-    .where(isPostponed)
-    .execute();
+  if ((await firstDue.first(db, { queueId, now })) === undefined) return true;
+  const admission = db.updateTable('cases').set({ line_rank: lineRanks.due });
+  if (!isShared(db)) {
+    await admission.where(isDue({ queueId, now })).execute();
+    return true;
+  }
+  await admission.where('id', 'in', dueCases(db, { queueId, now }).forNoKeyUpdate().skipLocked()).execute();
+  return (await firstDue.first(db, { queueId, now })) === undefined;
 }
 
-const firstDue = preparedQuery((db, { queueId, now }: { queueId: string; now: string }) =>
-  db.selectFrom('cases').select('id').where('queue_id', '=', queueId).where('postponed_to', '<=', now).where(isPostponed).limit(1),
-);
+const isDue = ({ queueId, now }: { queueId: string; now: string }) =>
+  sql<boolean>`queue_id = ${queueId} and postponed_to <= ${now} and ${isPostponed}`;
+
+const dueCases = (db: Queries, values: { queueId: string; now: string }) => db.selectFrom('cases').select('id').where(isDue(values));
+
+const firstDue = preparedQuery((db, values: { queueId: string; now: string }) => dueCases(db, values).limit(1));
 
 /** The place of an agent. `ownOnly` excludes the cases that any agent of the queue may take. */
 interface Place {
@@ -40,14 +46,17 @@ interface Place {
   ownOnly: boolean;
 }
 
-/** The next case for an agent. Call it in a transaction. */
-export async function nextCase(trx: Queries, place: Place): Promise<CaseRow | undefined> {
+/**
+ * The next case for an agent, or `locked` if another transaction is changing it, which is not waited for: it may change many cases. Call
+ * it in a transaction.
+ */
+export async function nextCase(trx: Queries, place: Place): Promise<CaseRow | 'locked' | undefined> {
   let row = await firstInLine(trx, place);
   if (!isShared(trx)) return row;
-  // While the row was being locked, somebody may have changed the case, or its place.
+  // Before the row was locked, somebody may have changed the case, or its place.
   for (let lockedId: string | undefined; row !== undefined && row.id !== lockedId; row = await firstInLine(trx, place)) {
     lockedId = row.id;
-    await lockRows(trx, 'cases', [lockedId]);
+    if (!(await lockRowNow(trx, 'cases', lockedId))) return 'locked';
   }
   return row;
 }

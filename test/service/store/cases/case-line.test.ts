@@ -66,7 +66,7 @@ it('takes cases in the order that sorting all of them would give', async () => {
               (a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : a.number - b.number),
           )[0];
         await admitDueCases(db, queueId, now);
-        const next = await nextCase(db, { queueId, agentId, ownOnly });
+        const next = (await nextCase(db, { queueId, agentId, ownOnly })) as CaseRow | undefined;
         expect(next?.id).toBe(expected?.id);
         const stillPostponed = waitingCases.flatMap((row) =>
           row.postponed_to !== null && row.postponed_to > now ? [row.postponed_to] : [],
@@ -104,7 +104,7 @@ it('reads a few entries of an index, and sorts nothing', async () => {
   await insertCases(db, 'q', [newCase('1', { postponed_to: '2026-01-01' }), newCase('2'), newCase('3', { delegated_agent_id: 'a' })]);
   queries.length = 0;
   await admitDueCases(db, 'q', '2026-01-02');
-  expect((await nextCase(db, { queueId: 'q', agentId: 'a', ownOnly: false }))?.id).toBe('1');
+  expect(await nextCase(db, { queueId: 'q', agentId: 'a', ownOnly: false })).toMatchObject({ id: '1' });
   await nextPostponed(db, 'q', '2026-01-02');
   await delegatedAgents(db, 'q');
   const plans = queries.map(({ sql: statement, parameters }) =>
@@ -146,7 +146,7 @@ it('keeps the order of waiting cases of an earlier database', async () => {
   const order: string[] = [];
   await admitDueCases(after, 'q', '2026-01-03');
   for (;;) {
-    const next = await nextCase(after, { queueId: 'q', agentId: 'a', ownOnly: false });
+    const next = (await nextCase(after, { queueId: 'q', agentId: 'a', ownOnly: false })) as CaseRow | undefined;
     if (next === undefined) break;
     order.push(next.id);
     await changeCase(after, next.id, { status: 'pending', runId: null }, { claimed_by_run_id: 'run', postponed_to: null });
