@@ -140,7 +140,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     const interruptions = await context.engine.store.transaction().execute(async (trx) => {
       // In the order of row-locks.ts: the team, so that no run is started or continued, and then the runs.
       await lockTeam(trx, context.teamId);
-      const runIds = await activeRunIds(trx, params.agent_id);
+      const runIds = await activeRunIds(trx, { teamId: context.teamId, agentId: params.agent_id });
       await lockRows(trx, 'runs', runIds);
       const agent = await requireAgent(context, trx, params.agent_id);
       await updateAgentRow(trx, agent.id, { deleted_at: now, updated_at: now });

@@ -62,6 +62,7 @@ export const caseRoutes: GroupRoutes<'cases'> = {
   },
 
   async clearQueueCases(context, { params }) {
+    await requireQueue(context, context.engine.store, params.queue_id);
     const outcome = await context.engine.store.transaction().execute(async (trx) => {
       await lockRunsOf(trx, () => caseIdsOf(trx, params.queue_id));
       const queue = await requireQueue(context, trx, params.queue_id);
@@ -81,6 +82,7 @@ export const caseRoutes: GroupRoutes<'cases'> = {
   },
 
   async deleteCase(context, { params }) {
+    await requireCase(context, context.engine.store, params.case_id);
     const interruptedIds = await context.engine.store.transaction().execute(async (trx) => {
       await lockRunsOf(trx, async () => [params.case_id]);
       const row = await requireCase(context, trx, params.case_id);

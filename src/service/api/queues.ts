@@ -69,6 +69,7 @@ export const queueRoutes: GroupRoutes<'queues'> = {
   },
 
   async deleteQueue(context, { params }) {
+    await requireQueue(context, context.engine.store, params.queue_id);
     const outcome = await context.engine.store.transaction().execute(async (trx) => {
       await lockRunsOf(trx, () => caseIdsOf(trx, params.queue_id));
       const queue = await requireQueue(context, trx, params.queue_id);

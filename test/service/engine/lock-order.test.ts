@@ -6,6 +6,7 @@ import { recordRunEvents, runEvent } from '../../../src/service/engine/webhooks/
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
 import { insertTeam, lockTeam } from '../../../src/service/store/access/teams.ts';
 import type { Queries, Store } from '../../../src/service/store/database/database.ts';
+import { lockLateRow, lockRows } from '../../../src/service/store/database/row-locks.ts';
 import type { RunRow } from '../../../src/service/store/database/schema.ts';
 import { sumTotals } from '../../../src/service/store/runs/run-totals.ts';
 import { changeRun } from '../../../src/service/store/runs/runs.ts';
@@ -85,6 +86,29 @@ describeNeeding(needsPostgres, 'transactions of two nodes', () => {
     await Promise.all([begin(first, gates[0], gates[1], ['t 0', 'u 0']), begin(second, gates[1], gates[0], ['u 1', 't 1'])]);
     expect(attempts).toBe(2);
     for (const teamId of ['t', 'u']) expect(await sumTotals(observer, { teamId, statuses: ['running'] })).toBe(2);
+  });
+
+  it('do not wait for rows that they should have locked before, and are executed again', async () => {
+    const { first, second } = await team();
+    const [isLocked, isRepeated] = [new Gate(), new Gate()];
+    const holding = first.transaction().execute(async (trx) => {
+      await lockRows(trx, 'runs', ['t 0']);
+      // The lock is sent with the next statement.
+      await trx.selectFrom('runs').select('id').execute();
+      isLocked.open();
+      await isRepeated.opened;
+    });
+    await isLocked.opened;
+    let attempts = 0;
+    await second.transaction().execute(async (trx) => {
+      attempts += 1;
+      if (attempts === 2) {
+        isRepeated.open();
+        await holding;
+      }
+      await lockLateRow(trx, 'runs', 't 0');
+    });
+    expect(attempts).toBe(2);
   });
 });
 

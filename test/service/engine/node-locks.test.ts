@@ -89,12 +89,12 @@ describeNeeding(needsPostgres, 'while another node', () => {
       await api.ok('createAgentCaseTrigger', { params: { agent_id }, body: { case_queue_id: queue.id, enabled: true } });
       await eventually('the dispatch is planned again', async () => {
         const job = await dispatch().executeTakeFirst();
-        return job !== undefined && Number(job.due_at) === clock.now() + 1_000;
+        return job !== undefined && Number(job.due_at) === clock.now() + 250;
       });
       const { run } = await api.ok('startRun', { body: { agent_id } });
       await api.until(run.id, 'completed');
     });
-    await within(2_000, clock, async () => (await api.ok('getCase', { params: { case_id } })).case.status === 'completed');
+    await within(500, clock, async () => (await api.ok('getCase', { params: { case_id } })).case.status === 'completed');
   });
 
   it('deletes a label, it is created again for a case', async () => {

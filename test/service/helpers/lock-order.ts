@@ -15,10 +15,15 @@ const subjects = ['teams', 'runs', 'artifacts', 'schedules', 'builder_runs'];
 const ownJob = 'own job';
 const kinds: readonly unknown[] = Object.values(jobKinds);
 
-/** What a statement locks, and may have to wait for. */
+/** Whether a statement does not wait for locks of others. */
+const isImmediate = ({ sql }: HintedQuery): boolean => sql.endsWith(' skip locked');
+
+/** What a statement locks. */
 function lockedBy({ sql, parameters }: HintedQuery, insertedIds: ReadonlySet<unknown>): string[] {
   const changed = /^(?:update|delete from) "(\w+)"|^insert into "(jobs)" .* on conflict/.exec(sql);
-  const selected = / for (?:no key )?update$/.test(sql) ? /^select .*? from ((?:"\w+"(?:, )?)+)/.exec(sql)?.[1] : undefined;
+  const selected = / for (?:no key )?update(?: skip locked)?$/.test(sql)
+    ? /^select .*? from ((?:"\w+"(?:, )?)+)/.exec(sql)?.[1]
+    : undefined;
   const tables = changed === null ? [...(selected?.matchAll(/\w+/g) ?? [])].map(([name]) => name) : [changed[1] ?? changed[2]];
   // Nobody else can see rows that the transaction has inserted.
   const ids = parameters.filter((value) => typeof value === 'string' && /^[0-9a-f-]{36}$/.test(value));
@@ -46,10 +51,9 @@ export function lateLocks(): ReadonlySet<string> {
     for (const id of idsInsertedBy(query)) insertedIds.add(id);
     for (const table of lockedBy(query, insertedIds)) {
       if (locked.includes(table)) continue;
-      const isLate = locked.some((earlier) =>
-        earlier === ownJob ? subjects.includes(table) : order.includes(table) && order.indexOf(earlier) > order.indexOf(table),
-      );
-      if (isLate) late.add(`${table} after ${locked.join(', ')}: ${query.sql}`);
+      const isAfter = (earlier: string): boolean =>
+        earlier === ownJob ? subjects.includes(table) : order.includes(table) && order.indexOf(earlier) > order.indexOf(table);
+      if (!isImmediate(query) && locked.some(isAfter)) late.add(`${table} after ${locked.join(', ')}: ${query.sql}`);
       locked.push(table);
     }
     return run.call(this, transaction, query);

@@ -3,7 +3,7 @@ import type { CasePriority, CaseStatus } from '../../../interface/types.ts';
 import { insertCaseEvents, type NewCaseEvent } from '../../store/cases/case-events.ts';
 import { deleteCaseRows, inChunks, updateCases } from '../../store/cases/cases.ts';
 import type { Queries } from '../../store/database/database.ts';
-import { isShared, lockRows } from '../../store/database/row-locks.ts';
+import { isShared, lockLateRow, lockRows } from '../../store/database/row-locks.ts';
 import type { CaseRow, QueueRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { executingCaseRuns } from '../../store/runs/runs.ts';
@@ -19,7 +19,7 @@ const idsOf = (rows: readonly CaseRow[]): string[] => rows.map(({ id }) => id);
 /**
  * Locks what changes of cases lock before the cases themselves (row-locks.ts): the runs that are being executed for them. Not the team,
  * which could not start runs while many cases are being changed. So another run may take or continue one of the cases before it is locked.
- * @param findIds finds the cases, which can be others once they are locked
+ * @param findIds finds the cases of the team, which can be others once they are locked
  */
 export async function lockRunsOf(trx: Queries, findIds: () => Promise<readonly string[]>): Promise<void> {
   if (!isShared(trx)) return;
@@ -118,6 +118,8 @@ async function interruptCaseRuns(engine: HasClock, trx: Queries, caseIds: readon
   const interruptedIds: string[] = [];
   for (const chunk of inChunks(caseIds)) {
     for (const id of await executingCaseRuns(trx, chunk)) {
+      // A run that was started after `lockRunsOf`.
+      await lockLateRow(trx, 'runs', id);
       await interruptRun(engine, trx, id);
       interruptedIds.push(id);
     }

@@ -33,7 +33,7 @@ const maxStartedIn = (trx: Queries): number => (isShared(trx) ? sharedTurnLength
 const retryAfter = 60_000;
 
 /** Milliseconds until cases are dispatched again that another transaction was changing. */
-const lockedDelay = 1_000;
+const lockedDelay = 250;
 
 /** An agent that may take cases of the queue, and how many it may take now. */
 interface Consumer {

@@ -54,7 +54,7 @@ const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Pr
   const workspace = await engine.workspaces.claim(trx, run.sandbox_id, job.id, use);
   if (workspace === undefined) {
     await deferJob(trx, job, claimant.now + sandboxDelay);
-    return claimRun(engine, trx, kind, claimant);
+    return claimRun(engine, trx, kind, { ...claimant, hasClaimed: true });
   }
   if (run.status !== 'pending') return { ...job, workspace };
   const sandbox = job.wasInterrupted ? undefined : engine.workspaces.newSandbox(run.sandbox_id, workspace);

@@ -29,6 +29,7 @@ export type RunChanges = Partial<
 /** What a transaction writes. @param now ISO 8601 */
 export type Change = (trx: Queries, now: string) => Promise<void>;
 
+/** How a transaction begins. */
 export interface WriteOptions {
   /** Whether the transaction changes the row of the team, such as its number of human requests. It has to be locked before the run. */
   locksTeam?: boolean;

@@ -1,10 +1,10 @@
 /**
  * Locks of rows on which a decision depends, until the transaction ends. Transactions of SQLite are serial, so nothing is locked there.
  * On a database that several processes change, everything that reads a row in order to change it, or numbers rows that belong to it,
- * locks it first. Where a transaction locks several rows, it does so in this order: team, run, agent, queue, case, artifact, schedule,
- * builder run, job, sandbox; of jobs, first that of a queue, then those of endpoints. A job locks what it is about, and then its own row.
- * Rows that most transactions change, such as totals, are locked at the end (at-end.ts). Two transactions that wait for each other cost
- * the time until the database notices it, and the work of one of them, which is then executed again.
+ * locks it first. Where a transaction locks several rows, it does so in this order: team, run, agent, schedule, queue, case, artifact,
+ * builder run, sandbox, each followed by the jobs that are about it, and then the jobs of endpoints. A job locks what it is about, and
+ * then its own row. Rows that most transactions change, such as totals, are locked at the end (at-end.ts). Two transactions that wait for
+ * each other cost the time until the database notices it, and the work of one of them, which is then executed again.
  */
 import { type DialectAdapter, sql } from 'kysely';
 import type { Queries } from './database.ts';
@@ -73,6 +73,17 @@ export async function lockRowNow(trx: Queries, table: LockedTable, id: string): 
   if ((await lockNow.first(trx, { table, id })) === undefined) return false;
   noteLocks(trx, table, [id]);
   return true;
+}
+
+/** Another transaction has locked a row that this one must not wait for. It is executed again. */
+class RowLockedError extends Error {
+  /** Like a transaction that the database has ended in favour of another one (serialization_failure). */
+  readonly code = '40001';
+}
+
+/** Locks a row for which a transaction must not wait, because it has locked rows that come later in the order. */
+export async function lockLateRow(trx: Queries, table: LockedTable, id: string): Promise<void> {
+  if (!(await lockRowNow(trx, table, id))) throw new RowLockedError('A row is locked by another transaction.');
 }
 
 /** The rows that each transaction, or part of a unit of work, has locked. If a part is taken back, so are its locks. */

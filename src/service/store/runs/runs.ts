@@ -122,12 +122,12 @@ export async function changeReadRun<Run extends RunRow>(trx: Queries, run: Run, 
   return row;
 }
 
-/** The IDs of the agent's runs that have not ended. */
-export async function activeRunIds(db: Queries, agentId: string): Promise<string[]> {
+/** The IDs of the runs of an agent of the team that have not ended. */
+export async function activeRunIds(db: Queries, { teamId, agentId }: { teamId: string; agentId: string }): Promise<string[]> {
   const rows = await db
     .selectFrom('runs')
     .select('id')
-    .where('agent_id', '=', agentId)
+    .where('agent_id', '=', (from) => from.selectFrom('agents').select('id').where('id', '=', agentId).where('team_id', '=', teamId))
     .where('status', 'in', [...activeStatuses])
     .execute();
   return rows.map((row) => row.id);

@@ -2,9 +2,11 @@
 import pg from 'pg';
 import { expect, it, vi } from 'vitest';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { needsPostgres, newDatabase } from '../../../support/postgres.ts';
 import { describeNeeding } from '../../../support/requirements.ts';
 import { afterTest } from '../../../support/temporary.ts';
+import { openNode } from '../../helpers/postgres.ts';
 import { config, startApi } from '../../helpers/service.ts';
 
 /** What does not belong to a run, or depends on what happens at the same moment, such as how often the test reads the run. */
@@ -49,7 +51,8 @@ describeNeeding(needsPostgres, 'a run', () => {
     [5, { transactions: 7, statements: 67, roundTrips: 21 }],
   ])('of %i steps needs few statements', async (steps, expected) => {
     const traffic = watchTraffic();
-    const api = await startApi({ runtimes: [scriptRuntime], database: { url: await newDatabase() } });
+    const url = await newDatabase();
+    const api = await startApi({ runtimes: [scriptRuntime], database: { url } });
     const procedure = `version: 1\nsteps:\n${'  - say: Done.\n'.repeat(steps)}`;
     const { agent } = await api.ok('createAgent', { body: { name: 'A', build: { name: 'one', config: config(procedure, 'script') } } });
     const execute = async (key: string): Promise<void> => {
@@ -58,6 +61,9 @@ describeNeeding(needsPostgres, 'a run', () => {
       await api.until(run.id, 'completed');
     };
     await execute('first');
+    const observer = await openNode(url, 'observer');
+    const running = observer.selectFrom('jobs').select('id').where('status', '=', 'running');
+    await eventually('the jobs of the start have ended', async () => (await running.execute()).length === 0);
     await execute('second');
     const { statements, roundTrips } = traffic;
     const transactions = statements.filter((text) => text === 'begin').length;
