@@ -40,11 +40,12 @@ function idsInsertedBy({ sql, parameters }: HintedQuery): unknown[] {
   return parameters.filter((_, index) => columns[index % columns.length] === '"id"');
 }
 
+const { run } = PostgresTransactions.prototype;
+
 /** Watches the transactions from now on. Returns what was locked too late, each with the statement and what was locked before. */
 export function lateLocks(): ReadonlySet<string> {
   const late = new Set<string>();
   const transactions = new WeakMap<OpenTransaction, { locked: string[]; insertedIds: Set<unknown> }>();
-  const { run } = PostgresTransactions.prototype;
   const spy = vi.spyOn(PostgresTransactions.prototype, 'run').mockImplementation(function (this: PostgresTransactions, transaction, query) {
     const { locked, insertedIds } = transactions.get(transaction) ?? { locked: [], insertedIds: new Set() };
     transactions.set(transaction, { locked, insertedIds });

@@ -1,6 +1,6 @@
 /** Automatic refreshes: a job for each artifact that has a frequency, due at the next refresh. Missed refreshes are made up for once. */
 import type { RefreshFrequency } from '../../../interface/types.ts';
-import { findTeam } from '../../store/access/teams.ts';
+import { teamExists } from '../../store/access/teams.ts';
 import { artifactById, changeArtifact, isGenerating } from '../../store/artifacts/artifacts.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { JobRow } from '../../store/database/schema.ts';
@@ -47,8 +47,8 @@ async function refreshDue(engine: HasStore & HasClock & HasWorker, job: JobRow):
   const hasStarted = await engine.store.transaction().execute(async (trx) => {
     const artifact = await artifactById(trx, job.subject_id);
     if (!(await holdsJob(trx, job))) return false;
-    const team = artifact && (await findTeam(trx, artifact.team_id));
-    if (artifact === undefined || team === undefined || artifact.refresh_frequency === null) {
+    const isOwned = artifact !== undefined && (await teamExists(trx, artifact.team_id));
+    if (artifact === undefined || !isOwned || artifact.refresh_frequency === null) {
       await releaseJob(trx, job, { status: 'done' });
       return false;
     }

@@ -13,6 +13,12 @@ export async function findTeam(db: Queries, id: string): Promise<TeamRow | undef
   return db.selectFrom('teams').selectAll().where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst();
 }
 
+/** Whether a team exists, without locking it: for transactions that have locked what belongs to it. */
+export async function teamExists(db: Queries, id: string): Promise<boolean> {
+  const row = await db.selectFrom('teams').select('id').where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst();
+  return row !== undefined;
+}
+
 /** The teams that have not been deleted, oldest first. */
 export async function listTeamRows(db: Queries, page: { limit: number; offset: number }): Promise<{ rows: TeamRow[]; total: number }> {
   const query = db.selectFrom('teams').where('deleted_at', 'is', null);
