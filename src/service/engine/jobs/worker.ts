@@ -9,7 +9,16 @@ import { hostTrouble } from '../../host-trouble.ts';
 import { errorFields, type Log } from '../../log.ts';
 import type { Store } from '../../store/database/database.ts';
 import { isShared } from '../../store/database/row-locks.ts';
-import { type Claim, type ClaimedJob, claimJob, firstDueTimes, keepDue, prolongLease, releaseJob } from '../../store/jobs/jobs.ts';
+import {
+  type Claim,
+  type ClaimedJob,
+  claimJob,
+  firstDueTimes,
+  keepDue,
+  limitLeases,
+  prolongLease,
+  releaseJob,
+} from '../../store/jobs/jobs.ts';
 import { type ClaimSlots, claimTurn, claimTurns, type DueKind } from './claim-turns.ts';
 import type { Job } from './job.ts';
 import { JobCounts } from './job-counts.ts';
@@ -260,17 +269,26 @@ export class Worker {
     return isTrouble;
   }
 
-  /** After the clock was set back, jobs that were already due would otherwise wait until it reaches that time again. */
+  /**
+   * After the clock was set back, jobs that were already due, or whose workers have ended, would otherwise wait until it reaches that time
+   * again.
+   */
   async #keepDue(): Promise<void> {
-    const now = this.#options.clock.now();
-    if (now < this.#lastTime) await keepDue(this.#options.store, { now, until: this.#lastTime });
+    const { store, clock } = this.#options;
+    const now = clock.now();
+    const isFirst = this.#lastTime === Number.NEGATIVE_INFINITY;
+    if (now < this.#lastTime) await keepDue(store, { now, until: this.#lastTime });
+    // Nobody might have noticed it while all nodes were stopped. A single process reclaims all jobs when it starts.
+    if (now < this.#lastTime || (isFirst && isShared(store))) await limitLeases(store, { now, lease: this.#lease });
     this.#lastTime = now;
   }
 
   async #keepLeases(): Promise<void> {
     const now = this.#options.clock.now();
     for (const [key, active] of this.#active) {
-      if (active.leaseUntil - now > (this.#lease * 2) / 3) continue;
+      const remaining = active.leaseUntil - now;
+      // If more than a lease remains, the clock was set back.
+      if (remaining > (this.#lease * 2) / 3 && remaining <= this.#lease) continue;
       if (await prolongLease(this.#options.store, active.claim, now + this.#lease)) active.leaseUntil = now + this.#lease;
       // The handler released the job a moment ago, or another process has taken it. Aborting is right in both cases.
       else {

@@ -245,6 +245,15 @@ export async function keepDue(db: Queries, { now, until }: { now: number; until:
     .execute();
 }
 
+/**
+ * Makes sure that no lease ends later than one that would begin at `now` (milliseconds). Leases from before the clock was set back would
+ * otherwise continue although their workers may have ended. Workers that have not will extend them.
+ */
+export async function limitLeases(db: Queries, { now, lease }: { now: number; lease: number }): Promise<void> {
+  const end = now + lease;
+  await db.updateTable('jobs').set({ due_at: end }).where('status', '=', 'running').where('due_at', '>', end).execute();
+}
+
 /** When the next job of a kind can be claimed, in milliseconds: when its first queued job is due, or its first lease ends. */
 export interface FirstDue {
   queuedDueAt: number | undefined;

@@ -1,6 +1,7 @@
 /** How long a worker waits, with a clock that stands still: after failures, for the next job, and until it renews a lease. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../../src/service/engine/jobs/job.ts';
+import type { JobRow } from '../../../../src/service/store/database/schema.ts';
 import { claimJob, enqueueJob, releaseJob, revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
 import { afterTest } from '../../../support/temporary.ts';
 import { serviceCommits } from '../../helpers/disk.ts';
@@ -19,7 +20,7 @@ const untilAborted: Run = (_, __, signal) => new Promise((resolve) => signal.add
 type Workshop = Awaited<ReturnType<typeof workshop>>;
 
 /** The row of a job, once it fulfils a condition. */
-async function rowWhen({ store }: Workshop, subjectId: string, isReached: (row: { status: string; attempts: number }) => boolean) {
+async function rowWhen({ store }: Workshop, subjectId: string, isReached: (row: JobRow) => boolean): Promise<JobRow> {
   for (;;) {
     const row = await store.selectFrom('jobs').selectAll().where('subject_id', '=', subjectId).executeTakeFirstOrThrow();
     if (isReached(row)) return row;
@@ -256,6 +257,28 @@ it('claims what was due before the clock was set back', async () => {
   clock.advance(-3_600_000);
   finish.open();
   await nextGate.opened;
+});
+
+it('renews its leases after the clock was set back, and takes those of a worker that has ended', async () => {
+  const shop = await workshop();
+  const { store, clock, worker, job } = shop;
+  const begin = clock.now();
+  await job('lost');
+  await claimJob(store, 'k', { owner: 'another', now: begin, lease: 15_000 });
+  await job('own');
+  worker.start([{ kind: 'k', concurrency: 2, run: untilAborted }], undefined);
+  await rowWhen(shop, 'own', ({ status }) => status === 'running');
+  await rest();
+  clock.advance(-3_600_000);
+  worker.wake();
+  const setBack = begin - 3_600_000;
+  const until15s = ({ due_at }: JobRow): boolean => Number(due_at) === setBack + 15_000;
+  await rowWhen(shop, 'own', until15s);
+  await rowWhen(shop, 'lost', until15s);
+  await rest();
+  clock.advance(15_000);
+  worker.wake();
+  expect(await rowWhen(shop, 'lost', ({ owner }) => owner === 'me')).toMatchObject({ status: 'running' });
 });
 
 describe('a worker', () => {

@@ -8,6 +8,7 @@ import {
   firstDueTimes,
   holdsJob,
   keepDue,
+  limitLeases,
   nextDueTime,
   noteOnJob,
   nudgeJob,
@@ -327,6 +328,17 @@ it('makes jobs that were due before the clock was set back due, and leaves the o
     await enqueueJob(db, { kind: 'k', subjectId, dueAt });
   await keepDue(db, { now: 50, until: 100 });
   expect(await dueTimes(db)).toEqual({ running: 100, past: 40, now: 50, missed: 50, last: 50, later: 101 });
+});
+
+it('ends no lease later than one that begins now, and leaves the others and queued jobs unchanged', async () => {
+  const db = await store();
+  for (const [subjectId, lease] of Object.entries({ short: 30, exact: 50, long: 500 })) {
+    await enqueueJob(db, { kind: 'k', subjectId, dueAt: 0 });
+    await claimJob(db, 'k', { owner: 'me', now: 0, lease });
+  }
+  await enqueueJob(db, { kind: 'k', subjectId: 'queued', dueAt: 500 });
+  await limitLeases(db, { now: 40, lease: 10 });
+  expect(await dueTimes(db)).toEqual({ short: 30, exact: 50, long: 50, queued: 500 });
 });
 
 it('returns no due times if no kinds are requested', async () => {
