@@ -112,9 +112,12 @@ export class LocalCopies {
   /** The sandbox of a copy that this node holds, with all uploads; undefined if it is no longer trusted. */
   async current(id: string, version: number): Promise<Sandbox | undefined> {
     const entry = this.#entries.get(id);
-    if (entry?.isTrusted && entry.copy.version < version)
+    if (entry === undefined) return undefined;
+    // Otherwise the folders could be removed while they are being read.
+    entry.lastUsedAt = this.#engine.clock.now();
+    if (entry.isTrusted && entry.copy.version < version)
       await this.#queue.run(id, async () => void (entry.isTrusted && (await entry.copy.pull())));
-    return entry?.isTrusted ? entry.copy.sandbox : undefined;
+    return entry.isTrusted ? entry.copy.sandbox : undefined;
   }
 
   /** The sandbox of a copy that is equal to the record, although another node holds it. */

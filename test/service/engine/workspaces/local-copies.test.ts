@@ -198,6 +198,26 @@ describeNeeding(needsPostgres, 'the copy of a sandbox', () => {
     await a.step(async (sandbox) => expect(await textOf(sandbox, 'file')).toBe('a'));
   });
 
+  it('is not removed while it is being read', async () => {
+    const store = await openNode(await newDatabase(), 'a');
+    await insertTeam(store, { id: 't', name: 'T', created_at });
+    await insertSandbox(store, { id: 's', team_id: 't', created_at, expires_at: null, removed_at: null });
+    const clock = new ManualClock();
+    const sandboxes = new SandboxStore(path.join(await temporaryDirectory(), 'sandboxes'));
+    const engine = { store, clock, files: new FileStore(new DatabaseFiles(store)), log: () => undefined };
+    const copies = new LocalCopies(engine, { sandboxes, node: 'a', sweep: async () => undefined });
+    const workspace = await copies.open('s', 0, { signal: new AbortController().signal });
+    await write(workspace.sandbox, 'note.txt', 'a');
+    workspace.close();
+    clock.advance(25 * hour);
+    const sandbox = await copies.current('s', 0);
+    await copies.sweep();
+    expect((await sandbox?.list('/workspace'))?.map(({ name }) => name)).toEqual(['note.txt']);
+    clock.advance(25 * hour);
+    await copies.sweep();
+    expect(await copies.current('s', 0)).toBeUndefined();
+  });
+
   it('is removed after its sandbox, and so is what a crash has left behind', async () => {
     const { a, b } = await startNodes();
     await a.step((sandbox) => write(sandbox, 'file', 'a'));
