@@ -2,22 +2,23 @@
 import type { CaseFilters } from '../../interface/types.ts';
 import { deleteCases, lockRunsOf, reprocess, setPriority, setStatus } from '../engine/dispatch/bulk.ts';
 import { abortDrivers } from '../engine/runs/lifecycle.ts';
-import { notFound, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { type GroupRoutes, Reply, type RequestContext } from '../http/context.ts';
-import { findLiveAgent } from '../store/agents/agents.ts';
 import { matchingCases } from '../store/cases/case-list.ts';
 import { casesOfQueue } from '../store/cases/cases.ts';
 import type { Queries } from '../store/database/database.ts';
 import { isShared, lockRows } from '../store/database/row-locks.ts';
 import type { CaseRow, QueueRow } from '../store/database/schema.ts';
 import { caseFilter } from './shared/case-filter.ts';
-import { requireQueue } from './shared/lookups.ts';
+import { requireAgent, requireQueue } from './shared/lookups.ts';
 
 interface Selection {
   case_ids?: string[];
   all_matching?: boolean;
   filters?: CaseFilters;
   search?: string;
+  /** The agent that is to take them. */
+  agent_id?: string;
 }
 
 interface SelectedCases {
@@ -52,8 +53,7 @@ export const caseBulkRoutes: Pick<GroupRoutes<'cases'>, BulkOperation> = {
 
   async bulkReprocessCases(context, { params, body }) {
     const { interruptedIds, ...counts } = await onCases(context, params.queue_id, body, async (trx, { queue, rows, requestedCount }) => {
-      const agent = body.agent_id === undefined ? undefined : await findLiveAgent(trx, context.teamId, body.agent_id);
-      if (body.agent_id !== undefined && agent === undefined) throw notFound('agent', body.agent_id);
+      const agent = body.agent_id === undefined ? undefined : await requireAgent(context, trx, body.agent_id);
       if (agent?.live_build_id === null) {
         throw new ServiceError(
           409,
@@ -111,20 +111,25 @@ async function onCases<T>(
   return context.engine.store.transaction().execute(async (trx) => {
     const select = (): Promise<CaseRow[]> =>
       ids === undefined ? matchingCases(trx, caseFilter(context, id, selection)) : casesOfQueue(trx, id, ids);
-    const rows = await lockedCases(trx, id, select);
+    const rows = await lockedCases(trx, { queueId: id, agentId: selection.agent_id }, select);
     const queue = await requireQueue(context, trx, id);
     return act(trx, { queue, rows, requestedCount: ids === undefined ? rows.length : new Set(ids).size });
   });
 }
 
-/** The selected cases of a queue, as they are until the transaction ends. */
-async function lockedCases(trx: Queries, queueId: string, select: () => Promise<CaseRow[]>): Promise<CaseRow[]> {
+/** The selected cases of a queue, as they are until the transaction ends, like the queue and the agent that is to take them. */
+async function lockedCases(
+  trx: Queries,
+  { queueId, agentId }: { queueId: string; agentId: string | undefined },
+  select: () => Promise<CaseRow[]>,
+): Promise<CaseRow[]> {
   if (!isShared(trx)) return select();
   const ids = new Set<string>();
   await lockRunsOf(trx, async () => {
     for (const { id } of await select()) ids.add(id);
     return [...ids];
   });
+  if (agentId !== undefined) await lockRows(trx, 'agents', [agentId]);
   await lockRows(trx, 'queues', [queueId]);
   await lockRows(trx, 'cases', [...ids]);
   // Some may have changed before they were locked.

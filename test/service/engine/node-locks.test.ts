@@ -53,6 +53,8 @@ describeNeeding(needsPostgres, 'while another node', () => {
     const agentId = await api.agent();
     const { builds } = await api.ok('listAgentRevisions', { params: { agent_id: agentId } });
     const build_id = String(builds[0]?.id);
+    const { queue } = await api.ok('createQueue', { body: { name: 'Queue' } });
+    await api.ok('createCases', { params: { queue_id: queue.id }, body: { case: { title: 'case' } } });
     const schedule = { enabled: true, frequency: 'hourly', timezone: 'UTC' } as const;
     const rubric = { title: 'Polite', description: 'Every message of the run is polite.' };
     const additions: (() => Promise<Answer>)[] = [
@@ -62,6 +64,7 @@ describeNeeding(needsPostgres, 'while another node', () => {
       () => api.call('createRevision', { params: { agent_id: agentId }, body: { name: 'second' } }),
       () => api.call('updateRevision', { params: { build_id }, body: { revision_name: 'renamed' } }),
       () => api.call('startRun', { body: { agent_id: agentId } }),
+      () => api.call('bulkReprocessCases', { params: { queue_id: queue.id }, body: { all_matching: true, agent_id: agentId } }),
     ];
     for (const add of additions) {
       const deletion = (deleted_at: string | null) => async (trx: Queries) => {

@@ -54,12 +54,11 @@ export async function startRun(engine: HasStore & HasClock & HasRuntimes & HasWo
 
 /** The same within a transaction of the caller, which must wake the worker after the commit. */
 export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, start: RunStart): Promise<RunRow> {
-  // Whoever deletes the agent, or makes another revision live, locks the team as well.
-  const [plan, , agent, number] = await Promise.all([
+  // The number locks the team, like whoever deletes the agent or makes another revision live: the agent is read after that.
+  const [plan, number, agent] = await Promise.all([
     planOf(trx, start.teamId),
-    lockTeam(trx, start.teamId),
-    findLiveAgent(trx, start.teamId, start.agentId),
     nextRunNumber(trx, start.teamId),
+    findLiveAgent(trx, start.teamId, start.agentId),
   ]);
   if (agent === undefined) throw notFound('agent', start.agentId);
   await requireRoomForRun(trx, start.teamId, plan, engine.clock.now());

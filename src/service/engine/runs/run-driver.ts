@@ -6,7 +6,7 @@ import type { Outcome } from '../../runtimes/run-host.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { procedureText } from '../../store/agents/builds.ts';
 import type { Queries } from '../../store/database/database.ts';
-import { lockRows } from '../../store/database/row-locks.ts';
+import { lockLateRow, lockRows } from '../../store/database/row-locks.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { type ClaimedJob, deferJob, holdsJob, releaseJob, yieldJob } from '../../store/jobs/jobs.ts';
@@ -57,6 +57,8 @@ const claimRun: JobClaim<DriverEngine> = async (engine, trx, kind, claimant): Pr
     return claimRun(engine, trx, kind, { ...claimant, hasClaimed: true });
   }
   if (run.status !== 'pending') return { ...job, workspace };
+  // An abandoned run was found by its job, and is not locked yet.
+  await lockLateRow(trx, 'runs', run.id);
   const sandbox = job.wasInterrupted ? undefined : engine.workspaces.newSandbox(run.sandbox_id, workspace);
   if (sandbox !== undefined) {
     const { run: begunRun, shouldWake } = await begin(engine, trx, run);

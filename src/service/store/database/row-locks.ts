@@ -41,16 +41,12 @@ export async function lockRows(trx: Queries, table: LockedTable, ids: readonly s
   if (!isShared(trx)) return;
   const sorted = [...new Set(ids)].filter((id) => !holdsLock(trx, table, id)).sort();
   const [first] = sorted;
-  if (first !== undefined && sorted.length === 1) {
-    const isSent = lock.send(trx, { table, id: first });
-    // Noted at once: whatever is executed at the same time is sent later.
-    if (trx.isTransaction) noteLocks(trx, table, sorted);
-    return isSent;
-  }
-  for (let start = 0; start < sorted.length; start += chunkSize) {
-    const chunk = sorted.slice(start, start + chunkSize);
-    await rowsOf(trx, table).where('id', 'in', chunk).orderBy('id').forNoKeyUpdate().execute();
-  }
+  if (first !== undefined && sorted.length === 1) await lock.send(trx, { table, id: first });
+  else
+    for (let start = 0; start < sorted.length; start += chunkSize) {
+      const chunk = sorted.slice(start, start + chunkSize);
+      await rowsOf(trx, table).where('id', 'in', chunk).orderBy('id').forNoKeyUpdate().execute();
+    }
   if (trx.isTransaction) noteLocks(trx, table, sorted);
 }
 

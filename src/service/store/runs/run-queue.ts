@@ -7,7 +7,7 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import { defaultPlan } from '../access/plan.ts';
 import type { Queries } from '../database/database.ts';
 import { preparedQuery } from '../database/prepared.ts';
-import { isShared, lockLateRow, lockRowNow, lockRows } from '../database/row-locks.ts';
+import { isShared, lockRowNow, lockRows } from '../database/row-locks.ts';
 import type { Database, JobRow } from '../database/schema.ts';
 import { type Claimant, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/jobs.ts';
 import { type ExecutedRun, executedRun } from './held-runs.ts';
@@ -29,11 +29,7 @@ export async function claimRunJob(db: Queries, kind: string, claimant: Claimant 
 export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedRun | 'locked' | undefined>;
 export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedRun | 'locked' | undefined> {
   const abandonedJob = await takeAbandoned(db, kind, claimant);
-  if (abandonedJob !== undefined) {
-    // It was found by its job, which comes after the run in the order of locks.
-    await lockLateRow(db, 'runs', abandonedJob.subject_id);
-    return { ...abandonedJob, run: await executedRun(db, abandonedJob) };
-  }
+  if (abandonedJob !== undefined) return { ...abandonedJob, run: await executedRun(db, abandonedJob) };
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const next = await nextInLine(db, kind, claimant.now);
     if (next === undefined || !isShared(db)) return next && takeRun(db, next, claimant);
