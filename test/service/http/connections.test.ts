@@ -573,6 +573,23 @@ describe('authorization', () => {
     expect((await service.ok('getConnection', inputOf(id))).broken_reason).toBeNull();
   });
 
+  it('is used until its token expires if it cannot be renewed shortly before', async () => {
+    const clock = new ManualClock();
+    const service = await api({ clock });
+    const { server, issuer } = await startAuthorized(service);
+    await visit(await start(service, { mcp_server_url: server.url }));
+    const id = (await service.ok('listConnections')).integrations[0]?.id as string;
+    issuer.refuseTokens = (response) => {
+      response.writeHead(503).end();
+      return true;
+    };
+    clock.advance(3_600_000 - 1);
+    expect(await service.ok('listConnectionTools', inputOf(id))).toMatchObject({ success: true });
+    expect((await service.ok('getConnection', inputOf(id))).broken_reason).toBeNull();
+    clock.advance(1);
+    expect(await service.ok('listConnectionTools', inputOf(id))).toMatchObject({ success: false });
+  });
+
   it('has to be granted again if the server has issued no token to renew it', async () => {
     const service = await api({ clock: new ManualClock() });
     const { server, issuer } = await startAuthorized(service);

@@ -23,15 +23,25 @@ export function tokenSource(engine: HasStore & HasClock & HasConnections, connec
   return {
     async token() {
       const { oauth } = await current(engine, engine.store, connection);
-      const isOver = oauth.expiresAt !== undefined && oauth.expiresAt - margin <= engine.clock.now();
-      const valid = isOver && oauth.refreshToken !== undefined ? await renewTokens(engine, connection, oauth.accessToken) : oauth;
-      usedToken = valid.accessToken;
+      usedToken = (await fresh(engine, connection, oauth)).accessToken;
       return usedToken;
     },
     async onUnauthorized() {
       await renewTokens(engine, connection, usedToken);
     },
   };
+}
+
+/** The tokens, renewed if they expire soon. If the authorization server is out of order, they are used until they expire. */
+async function fresh(engine: HasClock & HasConnections, connection: UsedConnection, oauth: StoredOAuth): Promise<StoredOAuth> {
+  const { expiresAt, refreshToken, accessToken } = oauth;
+  if (expiresAt === undefined || refreshToken === undefined || engine.clock.now() < expiresAt - margin) return oauth;
+  try {
+    return await renewTokens(engine, connection, accessToken);
+  } catch (error) {
+    if (error instanceof ServerProblem && engine.clock.now() < expiresAt) return oauth;
+    throw error;
+  }
 }
 
 /** The authorization, also as it is stored. It is not for the server to which the connection was moved in the meantime. */
