@@ -1,4 +1,5 @@
 /** Displays any JSON for people: single values as a record, followed by lists of objects as tables. Pure. */
+import { pluralize } from '../../base/pluralize.ts';
 import { isObject, type JsonObject } from '../../base/values.ts';
 import { blockText, cellText, type View } from '../../terminal/cell.ts';
 import { type Field, renderRecord } from '../../terminal/record.ts';
@@ -28,7 +29,7 @@ export async function showData(data: Json, words: string | undefined, view: View
 
 function showBlock(block: Json, view: View): string {
   if (block.type === 'text') return blockText(block.text, view);
-  const bytes = typeof block.data === 'string' ? `, ${Math.floor((block.data.length * 3) / 4)} bytes` : '';
+  const bytes = typeof block.data === 'string' ? `, ${pluralize(Buffer.byteLength(block.data, 'base64'), 'byte')}` : '';
   return cellText(`[${block.type} ${block.mimeType ?? block.uri ?? ''}${bytes}]`, view);
 }
 
