@@ -1,7 +1,7 @@
 /** Judges a run by rubrics, and returns the result of each rubric and the totals. */
 import type { EvaluationStatus, RubricRow } from '../store/database/schema.ts';
 import type { Facts } from './facts.ts';
-import { judge, type Verdict } from './judge.ts';
+import { judge, judgeCheck, type Verdict } from './judge.ts';
 import { readDemand, type Severity, severities } from './language.ts';
 import { platformRubrics } from './platform.ts';
 
@@ -36,12 +36,7 @@ export async function evaluate(rubrics: readonly RubricRow[], facts: Facts): Pro
     results.push(result({ kind: 'rubric', key: slug, title, description, severity: demand.severity }, await judge(demand, facts)));
   }
   for (const { key, label: title, description, severity, check } of platformRubrics) {
-    results.push(
-      result(
-        { kind: 'platform', key, title, description, severity },
-        await judge({ severity, checks: [check], unclearClauses: [] }, facts),
-      ),
-    );
+    results.push(result({ kind: 'platform', key, title, description, severity }, await judgeCheck(check, facts)));
   }
   const rubricResults = results.filter(({ kind }) => kind === 'rubric');
   const decidedResults = results.filter(({ status }) => status !== 'undecided');

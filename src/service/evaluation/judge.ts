@@ -1,5 +1,6 @@
 /** Whether a run passes a check. Nothing is guessed: if the facts are insufficient, the verdict is undecided, with the reason. */
 import { formatDuration } from '../../base/duration.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { shorten } from '../../base/values.ts';
 import type { Facts, FileFinding } from './facts.ts';
 import type { Check, Demand, TextTest } from './language.ts';
@@ -12,8 +13,12 @@ const pass: Verdict = { status: 'passed' };
 /** All checks must pass. A failed check decides, even if others are undecided. */
 export async function judge({ checks, unclearClauses }: Demand, facts: Facts): Promise<Verdict> {
   const verdicts: Verdict[] = [];
-  for (const check of checks) verdicts.push(await judgeCheck(check, facts));
-  const failures = verdicts.flatMap((verdict) => (verdict.status === 'failed' ? [verdict.comment] : []));
+  const failures: string[] = [];
+  for (const check of checks) {
+    const verdict = await judgeCheck(check, facts);
+    verdicts.push(verdict);
+    if (verdict.status === 'failed') failures.push(`${checkInWords(check)}: ${verdict.comment}`);
+  }
   if (failures.length > 0) return { status: 'failed', comment: failures.join('; ') };
   const reasons = [
     ...verdicts.flatMap((verdict) => (verdict.status === 'undecided' ? [verdict.comment] : [])),
@@ -23,30 +28,27 @@ export async function judge({ checks, unclearClauses }: Demand, facts: Facts): P
   return checks.length > 0 ? pass : { status: 'undecided', comment: 'it does not contain anything that can be checked' };
 }
 
-async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
+/** The comment is only what was found, without the check. */
+export async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
   switch (check.kind) {
     case 'final_message': {
       const last = facts.messages.at(-1);
       const holds = last !== undefined && meets(check.test, last);
-      return verdict(
-        holds !== check.not,
-        check,
-        last === undefined ? 'the run did not send a message' : `the final message is ${quote(last)}`,
-      );
+      return verdict(holds !== check.not, last === undefined ? 'the run did not send a message' : `the final message is ${quote(last)}`);
     }
     case 'any_message': {
       const match = facts.messages.find((text) => meets(check.test, text));
-      return verdict((match !== undefined) !== check.not, check, match === undefined ? 'no message does' : `one is ${quote(match)}`);
+      return verdict((match !== undefined) !== check.not, match === undefined ? 'no message does' : `one is ${quote(match)}`);
     }
     case 'failed_calls': {
       const failedCalls = facts.calls.filter(({ error }) => error !== undefined);
       const examples = failedCalls.slice(0, 3).map(({ name, error }) => `${name}: ${shortLine(error as string)}`);
-      return verdict(failedCalls.length <= check.atMost, check, `${failedCalls.length} failed (${examples.join('; ')})`);
+      return verdict(failedCalls.length <= check.atMost, `${failedCalls.length} failed (${examples.join('; ')})`);
     }
     case 'tool': {
       const times = facts.calls.filter(({ name }) => name === check.name).length;
       const { min, max } = check.range;
-      return verdict(times >= min && times <= max, check, `it was called ${rangeInWords({ min: times, max: times })}`);
+      return verdict(times >= min && times <= max, `it was called ${rangeInWords({ min: times, max: times })}`);
     }
     case 'file':
     case 'memory_file':
@@ -55,7 +57,7 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
       const { duration } = facts;
       if (duration === undefined) return { status: 'undecided', comment: 'the run never started' };
       const holds = check.bound === 'at most' ? duration <= check.milliseconds : duration >= check.milliseconds;
-      return verdict(holds, check, `it took ${formatDuration(duration)}`);
+      return verdict(holds, `it took ${formatDuration(duration)}`);
     }
     case 'person': {
       const requests = facts.requests.filter(
@@ -63,13 +65,12 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
       );
       const matches = requests.filter(({ decision }) => check.decision === 'was asked' || decision === check.decision);
       const decisions = requests.map(({ title, decision }) => `${quote(title)} ${decision === 'none' ? 'not answered' : decision}`);
-      return verdict(matches.length > 0 !== check.not, check, decisions.length === 0 ? 'nobody was asked' : decisions.join(', '));
+      return verdict(matches.length > 0 !== check.not, decisions.length === 0 ? 'nobody was asked' : decisions.join(', '));
     }
     case 'outcome': {
       const reason = facts.error === null ? '' : `: ${shortLine(facts.error)}`;
       return verdict(
         (facts.status === check.status) !== check.not,
-        check,
         `the run ${facts.status === 'interrupted' ? 'was interrupted' : facts.status}${reason}`,
       );
     }
@@ -79,17 +80,16 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
 function judgeFile(check: Extract<Check, { kind: 'file' | 'memory_file' }>, file: FileFinding): Verdict {
   if (file !== 'missing' && 'unknown' in file) {
     const tooLarge = check.expectation === 'exists' && file.unknown.includes('larger');
-    return tooLarge ? verdict(!check.not, check, 'it exists') : { status: 'undecided', comment: file.unknown };
+    return tooLarge ? verdict(!check.not, 'it exists') : { status: 'undecided', comment: file.unknown };
   }
   if (check.expectation === 'exists')
-    return verdict((file !== 'missing') !== check.not, check, file === 'missing' ? 'it does not exist' : 'it exists');
-  if (file === 'missing') return verdict(false, check, 'it does not exist');
-  if (check.expectation === 'empty') return verdict((file.size === 0) !== check.not, check, `it has ${file.size} bytes`);
-  return verdict(meets(check.expectation, file.text) !== check.not, check, 'its content does not match');
+    return verdict((file !== 'missing') !== check.not, file === 'missing' ? 'it does not exist' : 'it exists');
+  if (file === 'missing') return verdict(false, 'it does not exist');
+  if (check.expectation === 'empty') return verdict((file.size === 0) !== check.not, `it has ${pluralize(file.size, 'byte')}`);
+  return verdict(meets(check.expectation, file.text) !== check.not, 'its content does not match');
 }
 
-const verdict = (holds: boolean, check: Check, finding: string): Verdict =>
-  holds ? pass : { status: 'failed', comment: `${checkInWords(check)}: ${finding}` };
+const verdict = (holds: boolean, finding: string): Verdict => (holds ? pass : { status: 'failed', comment: finding });
 
 function meets({ comparison, text }: TextTest, whole: string): boolean {
   const [expected, actual] = [normalize(text), normalize(whole)];

@@ -76,9 +76,9 @@ it('are those of the latest turn', async () => {
     'failed: nobody was asked: "Pay?" denied',
     'failed: took at most 1m: it took 1h',
     'passed',
-    'failed: no tool call failed: 1 failed (exec: exit 1)',
+    'failed: 1 failed (exec: exit 1)',
     'passed',
-    'failed: nobody denied: "Pay?" denied',
+    'failed: "Pay?" denied',
   ]);
 
   clock.advance(hour);
