@@ -43,7 +43,7 @@ export async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
     case 'failed_calls': {
       const failedCalls = facts.calls.filter(({ error }) => error !== undefined);
       const examples = failedCalls.slice(0, 3).map(({ name, error }) => `${name}: ${shortLine(error as string)}`);
-      return verdict(failedCalls.length <= check.atMost, `${failedCalls.length} failed (${examples.join('; ')})`);
+      return verdict(failedCalls.length <= check.atMost, `${pluralize(failedCalls.length, 'call')} failed: ${examples.join('; ')}`);
     }
     case 'tool': {
       const times = facts.calls.filter(({ name }) => name === check.name).length;

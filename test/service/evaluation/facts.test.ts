@@ -76,7 +76,7 @@ it('are those of the latest turn', async () => {
     'failed: nobody was asked: "Pay?" denied',
     'failed: took at most 1m: it took 1h',
     'passed',
-    'failed: 1 failed (exec: exit 1)',
+    'failed: 1 call failed: exec: exit 1',
     'passed',
     'failed: "Pay?" denied',
   ]);

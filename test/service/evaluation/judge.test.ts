@@ -70,7 +70,7 @@ describe('a verdict', () => {
   it.each<[string, string]>([
     ['The final message contains "Hello"', 'final message contains "Hello": the final message is "Invoice paid."'],
     ['No message contains "hello"', 'no message contains "hello": one is "Hello"'],
-    ['No tool call failed', 'no tool call failed: 1 failed (exec: exit 1)'],
+    ['No tool call failed', 'no tool call failed: 1 call failed: exec: exit 1'],
     ['The tool exec was called once', 'tool exec called once: it was called 2 times'],
     ['The file b.md exists', 'file b.md exists: it does not exist'],
     ['The file b.md contains "x"', 'file b.md contains "x": it does not exist'],
@@ -135,7 +135,7 @@ describe('a verdict', () => {
     const calls = Array.from({ length: 4 }, (_, index) => ({ name: `tool${index}`, error: `no\n ${'x'.repeat(100)}` }));
     const error = `no ${'x'.repeat(76)}\u2026`;
     expect(await verdictOn('No tool call failed', { calls })).toBe(
-      `failed: no tool call failed: 4 failed (tool0: ${error}; tool1: ${error}; tool2: ${error})`,
+      `failed: no tool call failed: 4 calls failed: tool0: ${error}; tool1: ${error}; tool2: ${error}`,
     );
   });
 

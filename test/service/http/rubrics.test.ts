@@ -228,7 +228,7 @@ describe('an evaluation', () => {
       severityCounts: { critical: 1, medium: 1, low: 0 },
       final_comment: [
         'Failed: Paid (final message contains "refused": the final message is "Invoice paid.").',
-        'Failed: No tool call failed (1 failed (exec: the command failed with exit code 3.)).',
+        'Failed: No tool call failed (1 call failed: exec: the command failed with exit code 3.).',
         'Not decided: Tone ("The tone of the answer is kind" is not a sentence that can be checked).',
       ].join('\n'),
     });
