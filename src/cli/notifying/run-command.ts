@@ -47,13 +47,11 @@ export async function runCommand({ command, input, env, cwd, platform, clock, si
   child.stdin.on('error', () => undefined).end(input);
   try {
     const first = await Promise.race([exit, timer, aborted]);
-    if (first === 'time limit' || first === 'aborted') {
-      await endGroup(child, exit, clock);
-      return first === 'aborted' ? undefined : `did not end within ${timeLimit / 1_000} seconds and was stopped`;
-    }
-    // A program that it started in the background might keep its output open.
+    if (first === 'time limit' || first === 'aborted') await endGroup(child, exit, clock);
+    if (first === 'aborted') return undefined;
+    // What it wrote last can arrive after its end, and a program that it started in the background might keep its output open.
     await Promise.race([Promise.all(outputs), clock.sleep(outputDelay, done.signal).catch(() => undefined)]);
-    return first;
+    return first === 'time limit' ? `did not end within ${timeLimit / 1_000} seconds and was stopped` : first;
   } finally {
     done.abort();
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();

@@ -231,7 +231,7 @@ describe('the command of --exec', () => {
     const sleep = (milliseconds: number): Promise<void> => (waits.push(milliseconds) === 1 ? ready.promise : new Promise(() => undefined));
     const command = 'trap "echo ended; exit" TERM; echo ready; while :; do sleep 0.01; done';
     const { lines } = await execute(command, { clock: { now: () => 0, sleep }, onLine: () => ready.resolve() });
-    expect(waits).toEqual([timeLimit, 2_000]);
+    expect(waits).toEqual([timeLimit, 2_000, 500]);
     expect(lines).toContain('ended');
   });
 
