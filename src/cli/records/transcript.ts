@@ -2,6 +2,7 @@
  * The messages of a run as lines for people. A tool call and its result are combined into one line, so a finished call
  * never needs redrawing; `activity` describes calls in progress for the live status line.
  */
+import { pluralize } from '../../base/pluralize.ts';
 import { isObject } from '../../base/values.ts';
 import type { RunMessage } from '../../interface/types.ts';
 import { renderPatch } from '../../terminal/diff.ts';
@@ -133,7 +134,7 @@ export function resultSummary({ result, error }: Pick<ToolResult, 'result' | 'er
       sanitizeLine([exit_code === 0 ? '' : `exit ${exit_code}`, firstLine(String(stdout ?? ''))].filter(Boolean).join(', ')),
       summaryWidth,
     );
-  if (typeof size === 'number') return `${size} bytes`;
+  if (typeof size === 'number') return pluralize(size, 'byte');
   const { text, ...furtherFields } = otherFields;
   if (Object.keys(furtherFields).length > 0) return truncate(sanitizeLine(JSON.stringify(otherFields)), summaryWidth);
   return typeof text === 'string' ? truncate(sanitizeLine(firstProse(text)), summaryWidth) : '';

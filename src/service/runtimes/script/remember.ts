@@ -11,7 +11,7 @@ export async function remember(step: StepOf<'remember'>, turn: Turn): Promise<St
   const values = await turn.render(step, { path: text(payload.path), content: text(payload.content), json });
   const { path, content = asJson(values.json, append) } = values;
   await turn.host.emit([callEvent(step, 'remember', { path, ...(append ? { append } : {}) })]);
-  const result = { path, bytes: Buffer.byteLength(content) };
+  const result = { path, size: Buffer.byteLength(content) };
   return { entry: { result }, events: [resultEvent(step, { result })], remember: { path, content, append } };
 }
 
