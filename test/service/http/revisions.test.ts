@@ -370,6 +370,30 @@ describe('an active builder run', () => {
     expect((await propose(api, draft)).id).not.toBe(run.id);
   });
 
+  it('does not keep others from being worked on once it was discarded, even if its builder never ends', async () => {
+    const started: Gate[] = [];
+    const runtime = building({
+      async build({ prompt }) {
+        started.shift()?.open();
+        if (prompt === 'endless') await new Promise(() => undefined);
+        return { status: 'proposed', procedure: 'text', changes: [], setupChanges: [], scheduleSuggested: false };
+      },
+    });
+    const api = await service({ runtimes: [runtime] });
+    // As many as are worked on at the same time.
+    for (let discarded = 0; discarded < 2; discarded++) {
+      const draft = await live(api, 'text', 'built');
+      const gate = new Gate();
+      started.push(gate);
+      await generate(api, draft, 'endless');
+      await gate.opened;
+      await api.ok('discardRevision', at(draft));
+    }
+    const next = await live(api, 'text', 'built');
+    await generate(api, next, 'short');
+    expect(await until(api, next, 'waiting_for_approve')).toMatchObject({ prompt: 'short' });
+  });
+
   it('is removed with its agent', async () => {
     const api = await script();
     const draft = await live(api);

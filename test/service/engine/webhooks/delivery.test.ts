@@ -13,6 +13,7 @@ import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { Receiver, rawReceiver, verifyWithLibrary } from '../../../support/webhook-receiver.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
 import { type Api, startApi } from '../../helpers/service.ts';
+import { storedRows } from '../../helpers/stored.ts';
 import { deliveries, delivery, failure, nextAttempt, receiver } from '../../helpers/webhooks.ts';
 
 const hour = 60 * 60 * 1_000;
@@ -444,6 +445,17 @@ describe('a service that ends', () => {
     await closing;
     const after = await startApi({ dataDirectory: service.dataDirectory });
     expect((await deliveries(after))[0]).toMatchObject({ status: 'delivered', attempt_count: 1 });
+  });
+
+  it('leaves the deliveries of an endpoint to others at once, also if its receiver does not answer', async () => {
+    const hook = await receiver();
+    hook.answer = () => undefined;
+    const { service } = await subscribe(hook.url);
+    await causeEvent(service);
+    await hook.count(1);
+    await service.service.close();
+    const jobs = await storedRows(service.dataDirectory, `select status, owner from jobs where kind = 'deliver'`);
+    expect(jobs).toEqual([{ status: 'queued', owner: null }]);
   });
 });
 
