@@ -1,5 +1,6 @@
 /** Creates, changes, disables, and deletes webhook subscriptions. Each change is one transaction. */
 
+import { omitUndefined } from '../../../base/omit-undefined.ts';
 import type { WebhookFormat } from '../../../interface/types.ts';
 import { allEvents, chatEvents } from '../../../interface/webhook-events.ts';
 import { notFound, ServiceError } from '../../errors.ts';
@@ -107,14 +108,11 @@ export async function updateWebhook(
     const disables = fields.enabled === false && row.enabled === 1;
     if (disables) await cancelDeliveries(trx, id, 'the subscription was disabled', now);
     const changedRow = await updateWebhookRow(trx, id, {
-      ...(url === undefined ? {} : { url }),
+      ...omitUndefined({ url, description: fields.description, format: fields.format, expires_at: expiresAt }),
       ...(fields.events === undefined ? {} : { events: JSON.stringify(eventList(fields.events)) }),
-      ...(fields.description === undefined ? {} : { description: fields.description }),
-      ...(fields.format === undefined ? {} : { format: fields.format }),
       ...(enables ? { enabled: 1, disabled_reason: null, disabled_at: null } : {}),
       ...(disables ? { enabled: 0, disabled_reason: byRequest, disabled_at: now } : {}),
       ...(enables || moves ? { failures: 0, failing_since: null, held_until: null } : {}),
-      ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
       updated_at: now,
     });
     return changedRow ?? row;
