@@ -211,3 +211,20 @@ it('a run that waits for a slot when the clock is set back by an hour still gets
   await api.until(first.id, 'completed');
   await api.until(second.id, 'completed');
 });
+
+it('a run that was waiting for a slot when the service was stopped gets it, even if the clock was set back before the next start', async () => {
+  const clock = new ManualClock();
+  const gate = new Gate();
+  const behaviours = { held: async () => gate.opened.then(() => ({ status: 'completed' as const })) };
+  const dataDirectory = await temporaryDirectory();
+  const start = () => startApi({ clock, runConcurrency: 1, behaviours, dataDirectory });
+  const api = await start();
+  const first = await api.run('held');
+  await api.until(first.id, 'running');
+  const second = await api.run();
+  await api.service.close();
+  clock.advance(-hour);
+  gate.open();
+  const restartedApi = await start();
+  for (const { id } of [first, second]) await restartedApi.until(id, 'completed');
+});

@@ -19,6 +19,7 @@ import {
   prolongLease,
   releaseJob,
 } from '../../store/jobs/jobs.ts';
+import { latestWait } from '../../store/runs/run-queue.ts';
 import { type ClaimSlots, claimTurn, claimTurns, type DueKind } from './claim-turns.ts';
 import type { Job } from './job.ts';
 import { JobCounts } from './job-counts.ts';
@@ -277,9 +278,11 @@ export class Worker {
     const { store, clock } = this.#options;
     const now = clock.now();
     const isFirst = this.#lastTime === Number.NEGATIVE_INFINITY;
-    if (now < this.#lastTime) await keepDue(store, { now, until: this.#lastTime });
-    // Nobody might have noticed it while all nodes were stopped. A single process reclaims all jobs when it starts.
-    if (now < this.#lastTime || (isFirst && isShared(store))) await limitLeases(store, { now, lease: this.#lease });
+    // Nobody might have noticed it while all nodes were stopped.
+    const lastTime = isFirst ? ((await latestWait(store)) ?? now) : this.#lastTime;
+    if (now < lastTime) await keepDue(store, { now, until: lastTime });
+    // A single process reclaims all jobs when it starts.
+    if (now < lastTime || (isFirst && isShared(store))) await limitLeases(store, { now, lease: this.#lease });
     this.#lastTime = now;
   }
 

@@ -20,6 +20,17 @@ export type ClaimedRun = ClaimedJob & {
   readonly use?: WorkspaceUse | undefined;
 };
 
+/** When the last of the runs that wait for a slot began to wait, in milliseconds; undefined if none does. */
+export async function latestWait(db: Queries): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('teams')
+    .innerJoin('runs', 'runs.team_id', 'teams.id')
+    .where('runs.status', '=', 'pending')
+    .select((select) => select.fn.max('runs.updated_at').as('latest'))
+    .executeTakeFirst();
+  return row?.latest ? Date.parse(row.latest) : undefined;
+}
+
 /**
  * Claims the run job that has been due for longest among the teams with a free slot. A job whose worker has stopped sending
  * heartbeats comes first; it still has its slot. Call it in a transaction, or two workers could both take the last free slot of a team.
