@@ -21,7 +21,7 @@ export async function localContent(
   openPlace: () => Promise<FileHandle>,
   maxBytes: number,
 ): Promise<FileContent | undefined> {
-  const whole = readWhole(root, place);
+  const whole = readWhole(root, place, Math.min(maxBytes, maxWholeBytes));
   if (whole !== undefined) return { size: whole.length, sha256: createHash('sha256').update(whole).digest('hex'), chunks: [whole] };
   const handle = await openPlace().catch((error: unknown) => {
     // Requested by itself, the file gets the answer that says why.

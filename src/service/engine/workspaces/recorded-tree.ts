@@ -30,6 +30,8 @@ export async function findRecorded(db: Queries, sandboxId: string, input: string
   let names = namesOf(input);
   // How many of the names come from the target of a link; these must exist.
   let linked = 0;
+  // Whether the last of them must be a folder, because the target of a link ends with a slash.
+  let endsInFolder = false;
   for (let hops = 0; hops <= maxHops; ) {
     // Only the targets of links contain `..`. It leads up from where a link before it leads, so these are followed first.
     const upIndex = names.indexOf('..');
@@ -37,12 +39,14 @@ export async function findRecorded(db: Queries, sandboxId: string, input: string
     const paths = head.map((_, index) => [workspacePath, ...head.slice(0, index + 1)].join('/'));
     const entries = await entriesAt(db, sandboxId, paths);
     const linkIndex = paths.findIndex((name) => entries.get(name)?.type === 'link');
-    checkFolders(paths.slice(0, linkIndex < 0 ? paths.length : linkIndex + 1), entries, { input, displayPath, linked, createParents });
+    const lookup = { input, linked, endsInFolder, createParents, count: names.length };
+    checkFolders(paths.slice(0, linkIndex < 0 ? paths.length : linkIndex + 1), entries, lookup);
     const place = paths.at(-1);
     if (linkIndex >= 0) {
       const target = targetOf(paths[linkIndex] as string, entries) ?? leadsOut(input);
-      linked = target.length + Math.max(0, linked - linkIndex - 1);
-      names = [...target, ...names.slice(linkIndex + 1)];
+      endsInFolder = target.isFolder || (endsInFolder && linkIndex < linked);
+      linked = target.names.length + Math.max(0, linked - linkIndex - 1);
+      names = [...target.names, ...names.slice(linkIndex + 1)];
       hops += 1;
     } else if (upIndex >= 0) {
       // Out of the workspace, and back into it.
@@ -52,7 +56,9 @@ export async function findRecorded(db: Queries, sandboxId: string, input: string
       linked -= 2;
     } else {
       if (place === undefined) return { displayPath, path: workspacePath, entry: await rootEntry(db, sandboxId) };
-      return { displayPath, path: place, entry: entries.get(place) };
+      const entry = entries.get(place);
+      if (endsInFolder && linked === names.length && entry?.type !== 'folder') leadsOut(input);
+      return { displayPath, path: place, entry };
     }
   }
   return leadsOut(input);
@@ -60,9 +66,11 @@ export async function findRecorded(db: Queries, sandboxId: string, input: string
 
 interface Lookup {
   input: string;
-  displayPath: string;
   linked: number;
+  endsInFolder: boolean;
   createParents: boolean;
+  /** How many names there are. The last ones are those of the input, unless they are linked. */
+  count: number;
 }
 
 /** Throws unless all but the last path are folders, or missing where that is permitted. */
@@ -73,19 +81,28 @@ function checkFolders(paths: readonly string[], entries: ReadonlyMap<string, Rec
     // The same error for every link that does not end inside, including dangling ones, as on the disk.
     if (entry === undefined && index < lookup.linked) leadsOut(lookup.input);
     if (isLast) return;
-    if (entry === undefined && !lookup.createParents) throw fileNotFound(lookup.displayPath);
+    const written = namesOf(lookup.input);
+    if (entry === undefined && !lookup.createParents) throw fileNotFound(publicPath(written));
     if (entry === undefined || entry.type === 'folder') continue;
-    if (index < lookup.linked - 1) leadsOut(lookup.input);
-    throw notADirectory(publicPath(name.split('/').slice(1)));
+    if (index < lookup.linked - (lookup.endsInFolder ? 0 : 1)) leadsOut(lookup.input);
+    throw notADirectory(publicPath(written.slice(0, written.length - (lookup.count - 1 - index))));
   }
 }
 
-/** The names that lead from the workspace to the target of a link, which can contain `..`; undefined for an absolute target. */
-function targetOf(link: string, entries: ReadonlyMap<string, RecordedEntry>): string[] | undefined {
+interface LinkTarget {
+  /** They lead to it from the workspace, and can contain `..`. */
+  names: string[];
+  /** Whether it has to be a folder. */
+  isFolder: boolean;
+}
+
+/** Undefined for an absolute target. */
+function targetOf(link: string, entries: ReadonlyMap<string, RecordedEntry>): LinkTarget | undefined {
   const entry = entries.get(link);
   if (entry?.type !== 'link' || path.posix.isAbsolute(entry.target)) return undefined;
   const [, ...folders] = path.posix.dirname(link).split('/');
-  return [...folders, ...entry.target.split('/').filter((name) => name !== '' && name !== '.')];
+  const names = [...folders, ...entry.target.split('/').filter((name) => name !== '' && name !== '.')];
+  return { names, isFolder: /(^|\/)\.?$/.test(entry.target) };
 }
 
 function leadsOut(input: string): never {
