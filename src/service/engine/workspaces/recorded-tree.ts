@@ -21,11 +21,23 @@ export interface RecordedPlace {
   entry: RecordedEntry | undefined;
 }
 
+interface LookupOptions {
+  /** Whether missing folders on the way are permitted. */
+  createParents?: boolean;
+  /** The path that was requested, if this is the folder of it. */
+  requested?: string;
+}
+
 /**
  * Looks up a path. A missing folder on the way is `file_not_found`, unless `createParents` is set.
  * @throws ServiceError `invalid_path`, `file_not_found`, `not_a_directory`
  */
-export async function findRecorded(db: Queries, sandboxId: string, input: string, { createParents = false } = {}): Promise<RecordedPlace> {
+export async function findRecorded(
+  db: Queries,
+  sandboxId: string,
+  input: string,
+  { createParents = false, requested = input }: LookupOptions = {},
+): Promise<RecordedPlace> {
   const displayPath = publicPath(namesOf(input));
   let names = namesOf(input);
   // How many of the names come from the target of a link; these must exist.
@@ -39,11 +51,11 @@ export async function findRecorded(db: Queries, sandboxId: string, input: string
     const paths = head.map((_, index) => [workspacePath, ...head.slice(0, index + 1)].join('/'));
     const entries = await entriesAt(db, sandboxId, paths);
     const linkIndex = paths.findIndex((name) => entries.get(name)?.type === 'link');
-    const lookup = { input, linked, endsInFolder, createParents, count: names.length };
+    const lookup = { input, requested, linked, endsInFolder, createParents, count: names.length };
     checkFolders(paths.slice(0, linkIndex < 0 ? paths.length : linkIndex + 1), entries, lookup);
     const place = paths.at(-1);
     if (linkIndex >= 0) {
-      const target = targetOf(paths[linkIndex] as string, entries) ?? leadsOut(input);
+      const target = targetOf(paths[linkIndex] as string, entries) ?? leadsOut(requested);
       endsInFolder = target.isFolder || (endsInFolder && linkIndex < linked);
       linked = target.names.length + Math.max(0, linked - linkIndex - 1);
       names = [...target.names, ...names.slice(linkIndex + 1)];
@@ -51,21 +63,22 @@ export async function findRecorded(db: Queries, sandboxId: string, input: string
     } else if (upIndex >= 0) {
       // Out of the workspace, and back into it.
       const returns = place === undefined && names[1] === workspacePath;
-      if (!returns && (place === undefined || entries.get(place)?.type !== 'folder')) leadsOut(input);
+      if (!returns && (place === undefined || entries.get(place)?.type !== 'folder')) leadsOut(requested);
       names = returns ? names.slice(2) : [...head.slice(0, -1), ...names.slice(upIndex + 1)];
       linked -= 2;
     } else {
       if (place === undefined) return { displayPath, path: workspacePath, entry: await rootEntry(db, sandboxId) };
       const entry = entries.get(place);
-      if (endsInFolder && linked === names.length && entry?.type !== 'folder') leadsOut(input);
+      if (endsInFolder && linked === names.length && entry?.type !== 'folder') leadsOut(requested);
       return { displayPath, path: place, entry };
     }
   }
-  return leadsOut(input);
+  return leadsOut(requested);
 }
 
 interface Lookup {
   input: string;
+  requested: string;
   linked: number;
   endsInFolder: boolean;
   createParents: boolean;
@@ -79,12 +92,12 @@ function checkFolders(paths: readonly string[], entries: ReadonlyMap<string, Rec
     const entry = entries.get(name);
     const isLast = index === paths.length - 1;
     // The same error for every link that does not end inside, including dangling ones, as on the disk.
-    if (entry === undefined && index < lookup.linked) leadsOut(lookup.input);
+    if (entry === undefined && index < lookup.linked) leadsOut(lookup.requested);
     if (isLast) return;
     const written = namesOf(lookup.input);
     if (entry === undefined && !lookup.createParents) throw fileNotFound(publicPath(written));
     if (entry === undefined || entry.type === 'folder') continue;
-    if (index < lookup.linked - (lookup.endsInFolder ? 0 : 1)) leadsOut(lookup.input);
+    if (index < lookup.linked - (lookup.endsInFolder ? 0 : 1)) leadsOut(lookup.requested);
     throw notADirectory(publicPath(written.slice(0, written.length - (lookup.count - 1 - index))));
   }
 }

@@ -34,7 +34,7 @@ export class UploadTargets {
     const names = namesOf(input);
     const name = names.pop();
     if (name === undefined) throw notAFile(publicPath([]));
-    const { place, children } = await this.#folder(publicPath(names));
+    const { place, children } = await this.#folder(publicPath(names), input);
     const displayPath = publicPath([...names, name]);
     const child = children.get(name);
     // A link is followed, as for a file on the disk.
@@ -47,10 +47,10 @@ export class UploadTargets {
     return { displayPath, path: target.path };
   }
 
-  async #folder(input: string): Promise<Folder> {
+  async #folder(input: string, requested: string): Promise<Folder> {
     let folder = this.#folders.get(input);
     if (folder === undefined) {
-      const place = await findRecorded(this.#db, this.#sandboxId, input, { createParents: true });
+      const place = await findRecorded(this.#db, this.#sandboxId, input, { createParents: true, requested });
       if (place.entry !== undefined && place.entry.type !== 'folder') throw notADirectory(place.displayPath);
       const entries = place.entry === undefined ? [] : await entriesIn(this.#db, this.#sandboxId, place.path);
       folder = { place, children: new Map(entries.map((entry) => [path.posix.basename(entry.path), entry])) };

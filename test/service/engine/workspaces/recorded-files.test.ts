@@ -8,7 +8,11 @@ import { buffer } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { RecordedFiles } from '../../../../src/service/engine/workspaces/recorded-files.ts';
+import { openBytes, putBytes } from '../../../../src/service/engine/workspaces/stored-bytes.ts';
+import { uploadFile } from '../../../../src/service/engine/workspaces/upload.ts';
 import { ServiceError } from '../../../../src/service/errors.ts';
+import { FileStore } from '../../../../src/service/files/file-store.ts';
+import { FolderFiles } from '../../../../src/service/files/folder-files.ts';
 import type { SandboxFiles } from '../../../../src/service/sandbox/sandbox-files.ts';
 import { SandboxStore } from '../../../../src/service/sandbox/sandbox-store.ts';
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
@@ -16,6 +20,7 @@ import { changeRecord } from '../../../../src/service/store/runs/workspace-files
 import { randomFrom } from '../../../support/random.ts';
 import { sumOf } from '../../../support/tar.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+import { ManualClock } from '../../helpers/clock.ts';
 
 const treesOfSeed = 12;
 const names = ['a', 'b', 'c'];
@@ -59,26 +64,29 @@ async function fill(random: Random, folder: string): Promise<void> {
 }
 
 /** A sandbox on the disk, and the same one in its record. */
-async function bothPlaces(makeFiles: (folder: string) => Promise<void>): Promise<[onDisk: SandboxFiles, inRecord: SandboxFiles]> {
+async function bothPlaces(makeFiles: (folder: string) => Promise<void>): Promise<[onDisk: Place, inRecord: Place]> {
   const sandbox = await new SandboxStore(await temporaryDirectory()).create('s');
   await makeFiles(sandbox.directory);
-  const stored = new Map<string, Buffer>();
-  const { entries } = await sandbox.capture(new Map(), async (data) => {
-    const bytes = data instanceof Uint8Array ? Buffer.from(data) : await buffer(data);
-    const key = `key ${stored.size}`;
-    stored.set(key, bytes);
-    return { key, size: bytes.length, sha256: sumOf(bytes) };
-  });
-  const db = await openDatabase(await temporaryDirectory());
-  afterTest(() => db.destroy());
-  await sql`insert into teams (id, name, created_at) values ('t', 't', '')`.execute(db);
-  await sql`insert into sandboxes (id, team_id, created_at) values ('s', 't', '2026-08-01T00:00:00.000Z')`.execute(db);
-  await db.transaction().execute((trx) => changeRecord(trx, 's', { version: 1, entries: entries.map(({ entry }) => entry) }));
-  const open = async (key: string, { start, end }: { start: number; end: number }) => {
-    const bytes = stored.get(key);
-    return bytes && each([bytes.subarray(start, end + 1)]);
-  };
-  return [sandbox, new RecordedFiles('s', db, open)];
+  const store = await openDatabase(await temporaryDirectory());
+  afterTest(() => store.destroy());
+  await sql`insert into teams (id, name, created_at) values ('t', 't', '')`.execute(store);
+  await sql`insert into sandboxes (id, team_id, created_at) values ('s', 't', '2026-08-01T00:00:00.000Z')`.execute(store);
+  const files = new FileStore(new FolderFiles(await temporaryDirectory()));
+  const engine = { store, files, clock: new ManualClock(), log: () => undefined };
+  const { entries } = await sandbox.capture(new Map(), putBytes(engine, 's'));
+  await store.transaction().execute((trx) => changeRecord(trx, 's', { version: 1, entries: entries.map(({ entry }) => entry) }));
+  return [
+    { files: sandbox, upload: (name, bytes) => sandbox.write(name, bytes) },
+    {
+      files: new RecordedFiles('s', store, openBytes(engine)),
+      upload: (path, bytes) => uploadFile(engine, store, 's', { path, content: each([bytes]) }),
+    },
+  ];
+}
+
+interface Place {
+  files: SandboxFiles;
+  upload: (name: string, bytes: Buffer) => Promise<{ path: string; size: number }>;
 }
 
 async function* each(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -95,8 +103,8 @@ async function outcome(work: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Everything that can be asked about a path. */
-async function view(files: SandboxFiles, input: string): Promise<Record<string, unknown>> {
+/** Everything that can be asked about a path. @param times whether to include those of files */
+async function view({ files }: Place, input: string, times = true): Promise<unknown[]> {
   const walked = async (isHidden?: (displayPath: string) => boolean): Promise<unknown> => {
     const tree = await files.walk(input, isHidden);
     const found = tree.files.map(async (file) => {
@@ -113,16 +121,17 @@ async function view(files: SandboxFiles, input: string): Promise<Record<string, 
   };
   const opened = async (range: (typeof ranges)[number]): Promise<unknown> => {
     const { stream, size, modifiedAt } = await files.openRead(input, range);
-    return [sumOf(await buffer(stream)), size, modifiedAt.getTime()];
+    return [sumOf(await buffer(stream)), size, times && modifiedAt.getTime()];
   };
-  return {
-    list: await outcome(() => files.list(input)),
-    stat: await outcome(() => files.stat(input)),
-    read: await Promise.all([1, 4, 1_000].map((limit) => outcome(() => read(limit)))),
-    opened: await Promise.all(ranges.map((range) => outcome(() => opened(range)))),
-    walked: await outcome(() => walked()),
-    walkedInPart: await outcome(() => walked((displayPath) => displayPath.endsWith('/b'))),
-  };
+  return [
+    input,
+    await outcome(() => files.list(input)),
+    await outcome(() => files.stat(input)),
+    await Promise.all([1, 4, 1_000].map((limit) => outcome(() => read(limit)))),
+    await Promise.all(ranges.map((range) => outcome(() => opened(range)))),
+    await outcome(() => walked()),
+    await outcome(() => walked((displayPath) => displayPath.endsWith('/b'))),
+  ];
 }
 
 it.each([10, 29])('random trees are the same in both places (seed %i)', { timeout: 120_000 }, async (seed) => {
@@ -130,7 +139,12 @@ it.each([10, 29])('random trees are the same in both places (seed %i)', { timeou
   for (let tree = 0; tree < treesOfSeed; tree++) {
     const [onDisk, inRecord] = await bothPlaces((folder) => fill(random, folder));
     const inputs = new Set(['', '.', '/workspace', ...Array.from({ length: 14 }, () => somePath(random, 4))]);
-    for (const input of inputs) expect([input, await view(inRecord, input)]).toEqual([input, await view(onDisk, input)]);
+    for (const input of inputs) expect(await view(inRecord, input)).toEqual(await view(onDisk, input));
+    for (let count = 0; count < 3; count++) {
+      const [name, bytes] = [somePath(random), Buffer.from(`upload ${count}`)];
+      expect([name, await outcome(() => inRecord.upload(name, bytes))]).toEqual([name, await outcome(() => onDisk.upload(name, bytes))]);
+      for (const input of ['', name]) expect(await view(inRecord, input, false)).toEqual(await view(onDisk, input, false));
+    }
   }
 });
 
@@ -141,5 +155,5 @@ it('as many links are followed as on the disk', async () => {
     await symlink('loop', path.join(folder, 'loop'));
   });
   for (const input of ['1', '38', '39', '40', '41', '42', '45', 'loop', 'loop/a'])
-    expect([input, await outcome(() => inRecord.stat(input))]).toEqual([input, await outcome(() => onDisk.stat(input))]);
+    expect([input, await outcome(() => inRecord.files.stat(input))]).toEqual([input, await outcome(() => onDisk.files.stat(input))]);
 });
