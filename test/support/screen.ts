@@ -53,8 +53,9 @@ export class Screen {
     });
     this.exit = new Promise((resolve) => {
       this.#pty.onExit(({ exitCode, signal }) => {
-        this.#shown.ended();
-        resolve(signal ? 128 + signal : exitCode);
+        const code = signal ? 128 + signal : exitCode;
+        this.#shown.ended(code);
+        resolve(code);
       });
     });
   }

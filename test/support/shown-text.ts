@@ -5,7 +5,8 @@ export class ShownText {
   readonly #read: () => string;
   /** How much of the text has been matched. */
   #matchedLength = 0;
-  #hasEnded = false;
+  /** How the program has ended. */
+  #end: string | undefined;
   #onChange: () => void = () => undefined;
 
   /** @param read returns the whole output without control sequences; redrawn text is repeated */
@@ -19,8 +20,8 @@ export class ShownText {
   }
 
   /** Call it when the program has ended. */
-  ended(): void {
-    this.#hasEnded = true;
+  ended(exitCode?: number): void {
+    this.#end = exitCode === undefined ? 'It ended' : `It ended with exit code ${exitCode}`;
     this.#onChange();
   }
 
@@ -35,8 +36,8 @@ export class ShownText {
         this.#matchedLength += match.index + match.length;
         return;
       }
-      if (this.#hasEnded || Date.now() > deadline)
-        throw new Error(`${this.#hasEnded ? 'It ended' : 'It continued'} without showing ${pattern} in:\n${unreadText}`);
+      if (this.#end !== undefined || Date.now() > deadline)
+        throw new Error(`${this.#end ?? 'It continued'} without showing ${pattern} in:\n${unreadText}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, deadline - Date.now() + 1);
         this.#onChange = () => {
