@@ -3,7 +3,6 @@
  * same page. A request is carried out as a whole or not at all. This is the offline fallback for a model, which would take a `Request`
  * and return a `Composed` in its place. No new phrases are added to it.
  */
-import { inQuotes } from '../../../base/in-quotes.ts';
 import type { SelectedElement } from '../../../interface/types.ts';
 import { Asker } from '../../words/asking.ts';
 import { limitParts, type Outcome, RefusalError, unfinishedOutcome } from '../../words/outcome.ts';
@@ -139,10 +138,12 @@ class Work {
   }
 }
 
+const quote = (name: string): string => (name.includes('"') ? name : `"${name}"`);
+
 /** A part as it appears within a sentence: `the text "Dear all"`. */
 const phraseFor = (block: Block): string => {
   const name = nameOf(block);
-  return block.kind === 'text' ? `the ${name.charAt(0).toLowerCase()}${name.slice(1)}` : inQuotes(name);
+  return block.kind === 'text' ? `the ${name.charAt(0).toLowerCase()}${name.slice(1)}` : quote(name);
 };
 
 const formNames = { table: 'a table', bars: 'a bar chart', line: 'a line chart', number: 'a number' } as const;

@@ -1,5 +1,4 @@
 /** Checks answers to human requests against the request, and puts them into words. Pure. */
-import { inQuotes } from '../../../base/in-quotes.ts';
 import type { HumanQuestion } from '../../../interface/types.ts';
 import { type ErrorDetail, ServiceError } from '../../errors.ts';
 import type { HumanAnswer } from '../../runtimes/run-host.ts';
@@ -58,14 +57,14 @@ function readAnswers(request: RequestToAnswer, body: ResponseBody): CheckedAnswe
     if (body[path] !== undefined) problems.push({ path, message: 'must be left out: this request asks questions' });
   for (const question of Object.keys(texts)) {
     if (!questions.has(question))
-      problems.push({ path: 'answers', message: `${inQuotes(question)} is not one of the questions; they are: ${quotedList(questions)}` });
+      problems.push({ path: 'answers', message: `"${question}" is not one of the questions; they are: ${quotedList(questions)}` });
   }
   const answers: [string, string | string[]][] = [];
   for (const question of request.questions) {
     const text = Object.hasOwn(texts, question.question) ? texts[question.question] : undefined;
     const result = readOne(question, text);
     if (result.problem === undefined) answers.push([question.question, result.answer]);
-    else problems.push({ path: 'answers', message: `${inQuotes(question.question)} ${result.problem}` });
+    else problems.push({ path: 'answers', message: `"${question.question}" ${result.problem}` });
   }
   if (problems.length > 0) throw invalidAnswer(problems);
   return {
@@ -119,7 +118,7 @@ export function chosenLabels(text: string, labels: readonly string[]): string[] 
 }
 
 const inWords = (answer: string | string[]): string => (Array.isArray(answer) ? answer.join(', ') : answer);
-const quotedList = (words: Iterable<string>): string => [...words].map(inQuotes).join(', ');
+const quotedList = (words: Iterable<string>): string => [...words].map((word) => `"${word}"`).join(', ');
 
 function invalidAnswer(problems: ErrorDetail[]): ServiceError {
   const message = `The answer does not fit the request: ${problems.map(({ path, message }) => (message.startsWith('"') ? message : `${path} ${message}`)).join('; ')}.`;

@@ -69,6 +69,12 @@ describe('questions', () => {
     expect(answer.message).toBe('Colour? Red, dark\nColours? Blue, Red, dark, Red\nWhy? so, so');
   });
 
+  it('are named by their text, also if it contains quotation marks', () => {
+    expect(problem(requestWith({ question: 'Which vendor is "ACME"?' }), { answers: {} })).toBe(
+      'The answer does not fit the request: "Which vendor is "ACME"?" needs an answer.',
+    );
+  });
+
   it('report which answers are missing, unknown, or not among the options', () => {
     expect(problem(requestWith(singleChoice), {})).toContain('"Colour?" needs an answer; choose from: "Red", "Red, dark", "Blue"');
     expect(problem(requestWith(free), { answers: { 'Why?': '  ' } })).toContain('"Why?" needs an answer');
