@@ -97,6 +97,8 @@ export class LocalCopy {
   }
 }
 
-const isSame = (known: RecordedEntry | undefined, entry: RecordedEntry): boolean =>
-  known?.type === entry.type &&
-  (known.type !== 'file' || (known.stored?.key === (entry as typeof known).stored?.key && known.sha256 === (entry as typeof known).sha256));
+/** Whether an entry of the record is already known. Empty files have no key, so an upload of one is told from it by its time. */
+const isSame = (known: RecordedEntry | undefined, entry: RecordedEntry): boolean => {
+  if (known?.type !== 'file' || entry.type !== 'file') return known?.type === entry.type;
+  return known.stored?.key === entry.stored?.key && known.sha256 === entry.sha256 && known.modifiedAt === entry.modifiedAt;
+};

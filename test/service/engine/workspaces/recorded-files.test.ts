@@ -5,22 +5,18 @@
 import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { RecordedFiles } from '../../../../src/service/engine/workspaces/recorded-files.ts';
 import { openBytes, putBytes } from '../../../../src/service/engine/workspaces/stored-bytes.ts';
 import { uploadFile } from '../../../../src/service/engine/workspaces/upload.ts';
 import { ServiceError } from '../../../../src/service/errors.ts';
-import { FileStore } from '../../../../src/service/files/file-store.ts';
-import { FolderFiles } from '../../../../src/service/files/folder-files.ts';
 import type { SandboxFiles } from '../../../../src/service/sandbox/sandbox-files.ts';
 import { SandboxStore } from '../../../../src/service/sandbox/sandbox-store.ts';
-import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { changeRecord } from '../../../../src/service/store/runs/workspace-files.ts';
 import { randomFrom } from '../../../support/random.ts';
 import { sumOf } from '../../../support/tar.ts';
-import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
-import { ManualClock } from '../../helpers/clock.ts';
+import { temporaryDirectory } from '../../../support/temporary.ts';
+import { each, recordedSandbox } from '../../helpers/recorded-sandbox.ts';
 
 const treesOfSeed = 12;
 const names = ['a', 'b', 'c'];
@@ -67,12 +63,8 @@ async function fill(random: Random, folder: string): Promise<void> {
 async function bothPlaces(makeFiles: (folder: string) => Promise<void>): Promise<[onDisk: Place, inRecord: Place]> {
   const sandbox = await new SandboxStore(await temporaryDirectory()).create('s');
   await makeFiles(sandbox.directory);
-  const store = await openDatabase(await temporaryDirectory());
-  afterTest(() => store.destroy());
-  await sql`insert into teams (id, name, created_at) values ('t', 't', '')`.execute(store);
-  await sql`insert into sandboxes (id, team_id, created_at) values ('s', 't', '2026-08-01T00:00:00.000Z')`.execute(store);
-  const files = new FileStore(new FolderFiles(await temporaryDirectory()));
-  const engine = { store, files, clock: new ManualClock(), log: () => undefined };
+  const { engine } = await recordedSandbox();
+  const { store } = engine;
   const { entries } = await sandbox.capture(new Map(), putBytes(engine, 's'));
   await store.transaction().execute((trx) => changeRecord(trx, 's', { version: 1, entries: entries.map(({ entry }) => entry) }));
   return [
@@ -87,10 +79,6 @@ async function bothPlaces(makeFiles: (folder: string) => Promise<void>): Promise
 interface Place {
   files: SandboxFiles;
   upload: (name: string, bytes: Buffer) => Promise<{ path: string; size: number }>;
-}
-
-async function* each(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* chunks;
 }
 
 /** A result as JSON, or the error. Without times, because the record does not follow those of folders. */

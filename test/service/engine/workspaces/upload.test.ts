@@ -1,19 +1,13 @@
 /** Uploads into sandboxes that several nodes use: what is recorded and stored, and that a refused upload leaves nothing behind. */
-import { readdir } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { sweepFiles } from '../../../../src/service/engine/files/stored-files.ts';
 import { RecordedFiles } from '../../../../src/service/engine/workspaces/recorded-files.ts';
 import { openBytes } from '../../../../src/service/engine/workspaces/stored-bytes.ts';
 import { uploadFile, uploadFiles } from '../../../../src/service/engine/workspaces/upload.ts';
-import { FileStore } from '../../../../src/service/files/file-store.ts';
-import { FolderFiles } from '../../../../src/service/files/folder-files.ts';
 import type { ComingBytes } from '../../../../src/service/sandbox/write.ts';
-import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
-import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
-import { ManualClock } from '../../helpers/clock.ts';
+import { each, recordedSandbox } from '../../helpers/recorded-sandbox.ts';
 
-const day = 24 * 60 * 60_000;
 const large = Buffer.alloc(200_000, 'large ');
 
 /** Bytes in pieces. `before` is called before each of them. */
@@ -29,24 +23,14 @@ function coming(pieces: readonly (Buffer | string)[], before: (index: number) =>
 }
 
 async function newSandbox() {
-  const store = await openDatabase(await temporaryDirectory());
-  afterTest(() => store.destroy());
-  await sql`insert into teams (id, name, created_at) values ('t', 't', '')`.execute(store);
-  await sql`insert into sandboxes (id, team_id, created_at) values ('s', 't', '2026-08-01T00:00:00.000Z')`.execute(store);
-  const folder = await temporaryDirectory();
-  const clock = new ManualClock();
-  const engine = { store, clock, files: new FileStore(new FolderFiles(folder)), log: () => undefined };
+  const { engine, storedKeys, sweepLater } = await recordedSandbox();
+  const { store } = engine;
   const files = new RecordedFiles('s', store, openBytes(engine));
   return {
-    clock,
-    engine,
+    ...{ engine, sweepLater },
     upload: (path: string, content: ComingBytes, limit?: number) => uploadFile(engine, store, 's', { path, content }, limit),
-    uploadAll: async (contents: [string, string][]) => {
-      async function* each() {
-        for (const [path, text] of contents) yield { path, content: coming([text]) };
-      }
-      await uploadFiles(engine, store, 's', each());
-    },
+    uploadAll: (contents: [string, string][]) =>
+      uploadFiles(engine, store, 's', each(contents.map(([path, text]) => ({ path, content: coming([text]) })))),
     remove: () => sql`update sandboxes set removed_at = '2026-08-02T00:00:00.000Z'`.execute(store),
     /** Every file with its content. */
     async contents(): Promise<Record<string, string>> {
@@ -56,10 +40,7 @@ async function newSandbox() {
       });
       return Object.fromEntries(await Promise.all(found));
     },
-    /** How many files are stored. */
-    async storedCount(): Promise<number> {
-      return (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
-    },
+    storedCount: async () => (await storedKeys()).length,
   };
 }
 
@@ -128,13 +109,12 @@ describe('an upload', () => {
   });
 
   it('replaces the bytes of an earlier one, which are removed later', async () => {
-    const { upload, contents, storedCount, engine, clock } = await newSandbox();
+    const { upload, contents, storedCount, engine, sweepLater } = await newSandbox();
     await upload('a', coming([large]));
     await upload('a', coming([large, 'more']));
     await sweepFiles(engine);
     expect(await storedCount()).toBe(2);
-    clock.advance(2 * day);
-    await sweepFiles(engine);
+    await sweepLater();
     expect([await contents(), await storedCount()]).toEqual([{ a: '200004 bytes' }, 1]);
   });
 });
