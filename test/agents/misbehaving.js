@@ -23,6 +23,8 @@
  *   never-answers      sends nothing after it received the prompt
  *   error              answers the prompt with an error
  *   refusal            ends the turn with the stop reason `refusal`
+ *   token-limit        ends the turn with the stop reason `max_tokens`
+ *   no-stop-reason     answers the prompt with null
  *   unknown            sends updates, notifications and requests that the protocol does not define, and reports the answers in a text
  *   other-session      sends an update of a session that does not exist
  *   late               sends a text and asks for a permission after its turn has ended
@@ -117,6 +119,9 @@ function openSession(id, isResumed, servers) {
   return sessions.get(id);
 }
 
+/** How turns end unless they are cancelled. */
+const stopReasons = { refusal: 'refusal', 'token-limit': 'max_tokens' };
+
 let isAuthenticated = false;
 
 const methods = {
@@ -181,7 +186,8 @@ const methods = {
       };
     });
     if (session.resumed && is('asks-no-more')) return { stopReason: 'end_turn' };
-    const work = Promise.resolve((turns[mode] ?? (() => turn.work()))(turn)).then(() => (is('refusal') ? 'refusal' : 'end_turn'));
+    const work = Promise.resolve((turns[mode] ?? (() => turn.work()))(turn)).then(() => stopReasons[mode] ?? 'end_turn');
+    if (is('no-stop-reason')) return await work.then(() => null);
     return { stopReason: await Promise.race([work, cancellation]), usage: { inputTokens: 1000, outputTokens: 200, totalTokens: 1200 } };
   },
   'session/cancel': ({ sessionId }) => {

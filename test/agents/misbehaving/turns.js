@@ -159,6 +159,8 @@ export const turns = {
     throw new ProtocolError(-32603, 'The model is overloaded.');
   },
   refusal: (turn) => turn.say('I will not do that.'),
+  'token-limit': (turn) => turn.say('I begin.'),
+  'no-stop-reason': (turn) => turn.say('I have nothing to do.'),
   unknown: async (turn) => {
     turn.update('confetti', { colour: 'red' });
     turn.update('agent_message_chunk', { content: { type: 'hologram', data: '…' } });

@@ -21,6 +21,7 @@ import type { Redactor } from '../../../base/redaction.ts';
 import { isObject } from '../../../base/values.ts';
 import { version } from '../../../base/version.ts';
 import type { AgentProcess } from './agent-process.ts';
+import { checkedAnswer } from './answers.ts';
 import { messageStream } from './message-stream.ts';
 import { AgentProblem, endProblem, requestProblem } from './problems.ts';
 
@@ -82,13 +83,14 @@ export class AgentConnection {
     void process.ended.then(() => delay(outputGrace)).then(() => this.close());
   }
 
-  /** Rejects with the agent's error, or when the connection closes. */
-  request<Method extends AgentRequestMethod>(
+  /** Rejects with the agent's error, with an AgentProblem if its answer cannot be used, or when the connection closes. */
+  async request<Method extends AgentRequestMethod>(
     method: Method,
     params: AgentRequestParamsByMethod[Method],
     signal?: AbortSignal,
   ): Promise<AgentRequestResponsesByMethod[Method]> {
-    return this.#connection.agent.request(method, params, signal === undefined ? {} : { cancellationSignal: signal });
+    const answer = await this.#connection.agent.request(method, params, signal === undefined ? {} : { cancellationSignal: signal });
+    return checkedAnswer(method, answer) as AgentRequestResponsesByMethod[Method];
   }
 
   /** Asks the agent to end the current prompt. */

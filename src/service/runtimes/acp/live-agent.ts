@@ -225,7 +225,7 @@ async function openSession(connection: AgentConnection, info: InitializeResponse
           connection.request('session/load', { sessionId, ...sessionParams }),
         ),
       );
-      return { sessionId, origin: 'loaded', mode: await switchMode(connection, sessionId, response ?? {}, options) };
+      return { sessionId, origin: 'loaded', mode: await switchMode(connection, sessionId, response, options) };
     } catch (error) {
       options.signal.throwIfAborted();
       reasons.push(`it could not be loaded: ${messageOf(error)}`);

@@ -36,8 +36,26 @@ function stableJson(value: unknown, indentation?: number): string {
   return JSON.stringify(value, sortKeys, indentation);
 }
 
-/** Whether a single execution can be allowed. Otherwise, the agent asks for a lasting permission. */
-export const canAllowOnce = (options: readonly PermissionOption[]): boolean => options.some(({ kind }) => kind === 'allow_once');
+/**
+ * The option with the first of these kinds that the agent offers. An ID that also names an option of another kind chooses nothing, because
+ * the agent could take a denial for a permission.
+ */
+function optionOf(options: readonly PermissionOption[], kinds: readonly PermissionOption['kind'][]): PermissionOption | undefined {
+  const isUsable = ({ optionId, kind }: PermissionOption): boolean =>
+    options.every((other) => other.optionId !== optionId || other.kind === kind);
+  const usableOptions = options.filter(isUsable);
+  return kinds.map((kind) => usableOptions.find((option) => option.kind === kind)).find((option) => option !== undefined);
+}
+
+/** A lasting permission is granted only if the agent offers nothing else, and the human request states that. */
+const permittingOption = (options: readonly PermissionOption[]): PermissionOption | undefined =>
+  optionOf(options, ['allow_once', 'allow_always']);
+
+/** What people are told if they cannot permit a single execution. */
+const limitationsOf = {
+  lasting: 'The agent offers no permission for a single execution. If you approve, it might not ask again for calls like this.',
+  none: 'The agent offers no permission for this call, so it is told not to carry it out, even if you approve.',
+};
 
 /** The human request: the tool, its arguments, and the changes to files. @param displayArguments the arguments as people see them */
 export function permissionRequest(
@@ -45,12 +63,12 @@ export function permissionRequest(
   options: readonly PermissionOption[],
   displayArguments: Record<string, unknown>,
 ): HumanRequestDraft {
-  const isLasting = !canAllowOnce(options);
+  const permission = permittingOption(options)?.kind;
+  const isLasting = permission === 'allow_always';
   const subject = call.diffs.length > 0 ? changesOf(call, displayArguments) : [fencedBlock(stableJson(displayArguments, 2), 'json')];
   const parts = [
-    ...(isLasting
-      ? ['The agent offers no permission for a single execution. If you approve, it might not ask again for calls like this.']
-      : []),
+    ...(isLasting ? [limitationsOf.lasting] : []),
+    ...(permission === undefined ? [limitationsOf.none] : []),
     ...(isUndescribed(call) ? ['The agent does not report the arguments of this call.'] : []),
     `Tool: ${call.name}`,
     ...call.texts.filter((text) => text.trim() !== '').map((text) => truncate(text)),
@@ -90,8 +108,6 @@ function fencedBlock(text: string, language: string): string {
  * is `cancelled`, which allows nothing.
  */
 export function outcomeOf(options: readonly PermissionOption[], isApproved: boolean): RequestPermissionOutcome {
-  const kinds = isApproved ? (['allow_once', 'allow_always'] as const) : (['reject_once', 'reject_always'] as const);
-  // A lasting permission is granted only if the agent offers nothing else, and the human request states that.
-  const option = kinds.map((kind) => options.find((candidate) => candidate.kind === kind)).find((candidate) => candidate !== undefined);
+  const option = isApproved ? permittingOption(options) : optionOf(options, ['reject_once', 'reject_always']);
   return option === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: option.optionId };
 }

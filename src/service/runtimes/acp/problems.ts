@@ -1,6 +1,6 @@
 /** Errors that explain why an agent cannot be started or continued, and what to do about it. */
 import type { Redactor } from '../../../base/redaction.ts';
-import { firstLine } from '../../../base/values.ts';
+import { firstLine, shorten } from '../../../base/values.ts';
 import type { Exit } from '../../sandbox/process.ts';
 
 /** The kind of a problem, for programs that read the result of a check. */
@@ -70,5 +70,5 @@ export function requestProblem(error: unknown, phase: string, redactor: Redactor
     );
   const details =
     data === undefined || data === null ? '' : ` ${typeof data === 'string' ? data : JSON.stringify(data)}`.slice(0, maxQuoteLength);
-  return new AgentProblem(`The agent reported an error ${phase}: ${message}${details}`);
+  return new AgentProblem(`The agent reported an error ${phase}: ${shorten(message, maxQuoteLength)}${details}`);
 }

@@ -291,17 +291,20 @@ function respond(request: IncomingRequest, answer: HumanAnswer): void {
   else request.respond(elicitationResponse(request.params, answer));
 }
 
+/** A run that has failed takes no messages. */
+const anotherRun = 'To continue with its files, start another run in the same sandbox.';
+
 /** Why a run fails with a stop reason; undefined if the agent has finished. */
 function stopFailure(reason: PromptResponse['stopReason']): string | undefined {
   switch (reason) {
     case 'end_turn':
       return undefined;
     case 'max_tokens':
-      return 'The agent stopped because its model reached its token limit. Send the run a message to let it continue.';
+      return `The agent stopped because its model reached its token limit. ${anotherRun}`;
     case 'max_turn_requests':
-      return 'The agent stopped because it reached its limit on model requests. Send the run a message to let it continue.';
+      return `The agent stopped because it reached its limit on model requests. ${anotherRun}`;
     case 'refusal':
-      return 'The agent refused to continue. Send the run a message to try something else.';
+      return 'The agent refused to continue. Start another run to try something else.';
     default:
       return `The agent stopped its work (${reason}).`;
   }

@@ -28,6 +28,21 @@ describe('a decision', () => {
   });
 });
 
+describe('an option whose ID', () => {
+  const named = (optionId: string, kind: PermissionOption['kind']): PermissionOption => ({ kind, optionId, name: kind });
+
+  it.each([true, false])('also names one of another kind is not chosen (approved: %s)', (isApproved) => {
+    const ambiguous = [named('1', 'reject_once'), named('1', 'allow_once')];
+    expect(outcomeOf(ambiguous, isApproved)).toEqual({ outcome: 'cancelled' });
+    const others = [...ambiguous, named('2', 'allow_once'), named('3', 'reject_always')];
+    expect(outcomeOf(others, isApproved)).toEqual({ outcome: 'selected', optionId: isApproved ? '2' : '3' });
+  });
+
+  it('is repeated is chosen', () => {
+    expect(outcomeOf([named('1', 'allow_once'), named('1', 'allow_once')], true)).toEqual({ outcome: 'selected', optionId: '1' });
+  });
+});
+
 describe('the request for a permission', () => {
   const call = { id: '1', name: 'exec', title: '', input: { command: 'cat ```' }, diffs: [], changedTexts: [], texts: [], paths: [] };
 
@@ -37,6 +52,22 @@ describe('the request for a permission', () => {
       title: 'exec',
       description: 'Tool: exec\n\n````json\n{\n  "command": "cat ```"\n}\n````',
     });
+  });
+
+  it.each<[string, PermissionOption[], string, string | undefined]>([
+    ['once', [option('allow_always'), option('allow_once')], 'exec', undefined],
+    ['only always', [option('allow_always'), option('reject_once')], 'Always allow: exec', 'The agent offers no permission for a single'],
+    ['never', [option('reject_once')], 'exec', 'The agent offers no permission for this call'],
+    [
+      'never, because the IDs are equal',
+      [option('reject_once'), { ...option('allow_once'), optionId: 'reject_once-id' }],
+      'exec',
+      'The agent offers no permission for this call',
+    ],
+  ])('says what an approval permits: %s', (_, options, title, limitation) => {
+    const request = permissionRequest(call, options, call.input);
+    expect(request.title).toBe(title);
+    expect(request.description).toMatch(new RegExp(`^${limitation ?? 'Tool: exec'}`));
   });
 
   it('says so if the agent reports nothing but a title', () => {

@@ -306,7 +306,13 @@ describe('an agent that fails', () => {
     ['exit-in-turn', /^The agent ended while it was working \(exit code 3\)\. It wrote nothing to standard error/],
     ['never-answers', /^The agent did not finish within 1 seconds?\./],
     ['error', 'The agent reported an error while it was working: The model is overloaded.'],
-    ['refusal', /^The agent refused to continue\./],
+    // A run that has failed takes no messages, so the reason must not advise to send one.
+    ['refusal', 'The agent refused to continue. Start another run to try something else.'],
+    [
+      'token-limit',
+      'The agent stopped because its model reached its token limit. To continue with its files, start another run in the same sandbox.',
+    ],
+    ['no-stop-reason', 'The agent does not follow the Agent Client Protocol: its answer to `session/prompt` has no valid `stopReason`.'],
   ])('ends its run with the reason: %s', async (mode, reason) => {
     const machine = await AgentMachine.start({ acp: { limits: { start: 2_000 } } });
     const run = await machine.run(agent(mode, mode === 'never-answers' ? { timeout: '1s' } : {}), 'Hello');
