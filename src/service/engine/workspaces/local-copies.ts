@@ -124,8 +124,8 @@ export class LocalCopies {
   async restored(id: string, version: number, signal: AbortSignal): Promise<Sandbox> {
     return this.#queue.run(id, async () => {
       const entry = await this.#entry(id);
-      // Programs of a run may be working in it by now.
-      if (entry.users === 0 && !entry.isTrusted) await this.#restore(entry, version, signal);
+      // Programs of a run may be working in it by now. Otherwise, the other node has changed what this one trusts.
+      if (entry.users === 0) await this.#restore(entry, version, signal);
       entry.lastUsedAt = this.#engine.clock.now();
       return entry.copy.sandbox;
     });

@@ -61,11 +61,13 @@ export class RecordedFiles implements SandboxFiles {
       const packs = new StoredPacks([entry], this.#open);
       return { displayPath: path.posix.dirname(displayPath), files: [treeFile(displayPath, entry, packs)] };
     }
-    const found = await entriesBelow(this.#db, this.id, place.path, maxEntries + 1);
     const displayOf = ({ path: name }: RecordedEntry): string => `${displayPath}${name.slice(place.path.length)}`;
     const isListed = (item: RecordedEntry): boolean => item.type !== 'link' && !prefixesOf(displayOf(item), displayPath).some(isHidden);
-    const listed = found.filter(isListed);
-    if (listed.length > maxEntries) throw tooManyFiles();
+    const listed: RecordedEntry[] = [];
+    for await (const item of entriesBelow(this.#db, this.id, place.path)) {
+      if (isListed(item)) listed.push(item);
+      if (listed.length > maxEntries) throw tooManyFiles();
+    }
     // As many levels as on the disk, where the start is the first.
     const depth = (item: RecordedEntry): number => item.path.slice(place.path.length).split('/').length - (item.type === 'folder' ? 1 : 2);
     if (listed.some((item) => depth(item) > maxDepth)) throw tooDeep();

@@ -12,6 +12,8 @@ import type { WorkspaceFileRow } from '../database/schema.ts';
 
 /** Rows, or paths, per statement. */
 const pageSize = 500;
+/** The same for reading a tree, of which most has at most this many. */
+const treePageSize = 10_000;
 
 function* pagesOf<Item>(items: readonly Item[]): Generator<Item[]> {
   for (let start = 0; start < items.length; start += pageSize) yield items.slice(start, start + pageSize);
@@ -169,18 +171,24 @@ export async function entriesIn(db: Queries, sandboxId: string, folder: string):
   return rows.map(entryOf);
 }
 
-/** The entries below a folder, in no particular order. */
-export async function entriesBelow(db: Queries, sandboxId: string, folder: string, limit: number): Promise<RecordedEntry[]> {
-  const rows = await db
-    .selectFrom('workspace_files')
-    .selectAll()
-    .where('sandbox_id', '=', sandboxId)
-    .where('path', '>', `${folder}/`)
-    // The character after the slash.
-    .where('path', '<', `${folder}0`)
-    .limit(limit)
-    .execute();
-  return rows.map(entryOf);
+/** The entries below a folder, by path. Rows that are changed meanwhile can be of different versions. */
+export async function* entriesBelow(db: Queries, sandboxId: string, folder: string): AsyncGenerator<RecordedEntry, void, undefined> {
+  for (let previous = `${folder}/`; ; ) {
+    const rows = await db
+      .selectFrom('workspace_files')
+      .selectAll()
+      .where('sandbox_id', '=', sandboxId)
+      .where('path', '>', previous)
+      // The character after the slash.
+      .where('path', '<', `${folder}0`)
+      .orderBy('path')
+      .limit(treePageSize)
+      .execute();
+    yield* rows.map(entryOf);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < treePageSize) return;
+    previous = last.path;
+  }
 }
 
 /**

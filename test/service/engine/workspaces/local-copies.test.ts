@@ -164,6 +164,8 @@ describeNeeding(needsPostgres, 'the copy of a sandbox', () => {
     expect(await known('waits', 'one', 'two', 'three')).toEqual(['waits', 'two', 'three']);
     // Another run in the same sandbox.
     const again = await copies.open('two', 0, { signal });
+    // And one that ends before it.
+    await execute('two', true);
     for (const id of ['four', 'five']) await execute(id, true);
     expect(await known('two', 'three', 'four', 'five')).toEqual(['two', 'four', 'five']);
     again.close(true);
@@ -196,6 +198,14 @@ describeNeeding(needsPostgres, 'the copy of a sandbox', () => {
     a.clock.advance(hour);
     await eventually('the folder has been removed', async () => !(await exists(a.place('s'))));
     await a.step(async (sandbox) => expect(await textOf(sandbox, 'file')).toBe('a'));
+  });
+
+  it('contains what another node has recorded since when a program of the service reads it', async () => {
+    const { a, b } = await startNodes();
+    await a.step((sandbox) => write(sandbox, 'changed', 'a'));
+    await b.step((sandbox) => write(sandbox, 'changed', 'b'));
+    const sandbox = (await a.inspect()) as Sandbox;
+    expect(await textOf(sandbox, 'changed')).toBe('b');
   });
 
   it('is not removed while it is being read', async () => {

@@ -5,6 +5,7 @@
 import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { RecordedFiles } from '../../../../src/service/engine/workspaces/recorded-files.ts';
 import { openBytes, putBytes } from '../../../../src/service/engine/workspaces/stored-bytes.ts';
@@ -144,4 +145,19 @@ it('as many links are followed as on the disk', async () => {
   });
   for (const input of ['1', '38', '39', '40', '41', '42', '45', 'loop', 'loop/a'])
     expect([input, await outcome(() => inRecord.files.stat(input))]).toEqual([input, await outcome(() => onDisk.files.stat(input))]);
+});
+
+it('as many files as on the disk are found, whatever is hidden next to them', async () => {
+  const { engine } = await recordedSandbox();
+  const files = new RecordedFiles('s', engine.store, openBytes(engine));
+  const record = (names: string) =>
+    sql`
+    with recursive numbers (number) as (select 1 union all select number + 1 from numbers where number < 100000)
+    insert into workspace_files (sandbox_id, path, folder, type, mode, modified_at, size, is_text, position, version)
+    select 's', ${names} || number, 'workspace', 'file', 420, 0, 0, 0, 0, 1 from numbers`.execute(engine.store);
+  await record('workspace/hidden');
+  await record('workspace/listed');
+  const { files: found } = await files.walk('', (displayPath) => displayPath.startsWith('/workspace/hidden'));
+  expect([found.length, found.at(-1)?.displayPath]).toEqual([100_000, '/workspace/listed99999']);
+  await expect(files.walk('')).rejects.toMatchObject({ status: 400, error: 'too_many_files' });
 });
