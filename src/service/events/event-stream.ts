@@ -26,10 +26,16 @@ export interface StreamOptions {
 export async function* eventStream(source: EventSource, options: StreamOptions): AsyncGenerator<string, void, undefined> {
   // This also sends the headers.
   yield retryLine;
+  const texts = pieces(source, options);
   try {
-    yield* pieces(source, options);
-  } catch (error) {
-    options.onError(error);
+    for (;;) {
+      const next = await texts.next().catch(options.onError);
+      if (next === undefined || next.done) break;
+      // A reader that disconnects ends the stream here, although the source has not failed.
+      yield next.value;
+    }
+  } finally {
+    await texts.return();
   }
   if (options.signal.aborted) yield retryLine;
 }
