@@ -51,7 +51,7 @@ export function guardedFetch(agent: GuardedAgent, { bytes, signal }: FetchLimits
       body.on('error', () => undefined);
       if (statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
         body.destroy();
-        throw new OutboundError(`answered ${statusCode}, a redirect; redirects are not followed`);
+        throw new OutboundError(`it responded with ${statusCode}, a redirect; redirects are not followed`);
       }
       const empty = request.method === 'HEAD' || [204, 205, 304].includes(statusCode);
       if (empty) body.destroy();

@@ -315,7 +315,11 @@ describe('the health of a connection', () => {
 
   it.each([
     ['nobody there', async () => 'http://127.0.0.1:9/mcp', 'the connection was refused'],
-    ['a redirect', () => serveAnswer(302, { location: 'http://127.0.0.1:1/' }), 'a redirect; redirects are not followed'],
+    [
+      'a redirect',
+      () => serveAnswer(302, { location: 'http://127.0.0.1:1/' }),
+      'it responded with 302, a redirect; redirects are not followed',
+    ],
     ['a web page', () => serveAnswer(200, { 'content-type': 'text/html' }, '<p>Hello</p>'), 'is not MCP'],
     ['JSON that is not MCP', () => serveAnswer(200, { 'content-type': 'application/json' }, '{"a":1}'), 'is not MCP'],
     ['a failure', () => serveAnswer(500, {}), 'it responded with 500, unlike an MCP server'],

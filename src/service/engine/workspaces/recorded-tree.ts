@@ -1,6 +1,6 @@
 /** Finds paths in the record of a sandbox, as `locate` does on the disk: links are followed if they end inside of the workspace. */
 import path from 'node:path';
-import { fileNotFound, invalidPath, namesOf, notADirectory, publicPath } from '../../sandbox/paths.ts';
+import { invalidPath, namesOf, notADirectory, publicPath } from '../../sandbox/paths.ts';
 import type { RecordedEntry } from '../../sandbox/record/entries.ts';
 import type { Queries } from '../../store/database/database.ts';
 import { entriesAt, workspaceState } from '../../store/runs/workspace-files.ts';
@@ -21,23 +21,12 @@ export interface RecordedPlace {
   entry: RecordedEntry | undefined;
 }
 
-interface LookupOptions {
-  /** Whether missing folders on the way are permitted. */
-  createParents?: boolean;
-  /** The path that was requested, if this is the folder of it. */
-  requested?: string;
-}
-
 /**
- * Looks up a path. A missing folder on the way is `file_not_found`, unless `createParents` is set.
- * @throws ServiceError `invalid_path`, `file_not_found`, `not_a_directory`
+ * Looks up a path. Folders on the way can be missing, too.
+ * @param requested the path that was requested, if this is the folder of it
+ * @throws ServiceError `invalid_path`, `not_a_directory`
  */
-export async function findRecorded(
-  db: Queries,
-  sandboxId: string,
-  input: string,
-  { createParents = false, requested = input }: LookupOptions = {},
-): Promise<RecordedPlace> {
+export async function findRecorded(db: Queries, sandboxId: string, input: string, requested = input): Promise<RecordedPlace> {
   const displayPath = publicPath(namesOf(input));
   let names = namesOf(input);
   // How many of the names come from the target of a link; these must exist.
@@ -51,7 +40,7 @@ export async function findRecorded(
     const paths = head.map((_, index) => [workspacePath, ...head.slice(0, index + 1)].join('/'));
     const entries = await entriesAt(db, sandboxId, paths);
     const linkIndex = paths.findIndex((name) => entries.get(name)?.type === 'link');
-    const lookup = { input, requested, linked, endsInFolder, createParents, count: names.length };
+    const lookup = { input, requested, linked, endsInFolder, count: names.length };
     checkFolders(paths.slice(0, linkIndex < 0 ? paths.length : linkIndex + 1), entries, lookup);
     const place = paths.at(-1);
     if (linkIndex >= 0) {
@@ -81,12 +70,11 @@ interface Lookup {
   requested: string;
   linked: number;
   endsInFolder: boolean;
-  createParents: boolean;
   /** How many names there are. The last ones are those of the input, unless they are linked. */
   count: number;
 }
 
-/** Throws unless all but the last path are folders, or missing where that is permitted. */
+/** Throws unless all but the last path are folders, or missing where no link leads. */
 function checkFolders(paths: readonly string[], entries: ReadonlyMap<string, RecordedEntry>, lookup: Lookup): void {
   for (const [index, name] of paths.entries()) {
     const entry = entries.get(name);
@@ -94,10 +82,9 @@ function checkFolders(paths: readonly string[], entries: ReadonlyMap<string, Rec
     // The same error for every link that does not end inside, including dangling ones, as on the disk.
     if (entry === undefined && index < lookup.linked) leadsOut(lookup.requested);
     if (isLast) return;
-    const written = namesOf(lookup.input);
-    if (entry === undefined && !lookup.createParents) throw fileNotFound(publicPath(written));
     if (entry === undefined || entry.type === 'folder') continue;
     if (index < lookup.linked - (lookup.endsInFolder ? 0 : 1)) leadsOut(lookup.requested);
+    const written = namesOf(lookup.input);
     throw notADirectory(publicPath(written.slice(0, written.length - (lookup.count - 1 - index))));
   }
 }

@@ -39,9 +39,7 @@ export class UploadTargets {
     const child = children.get(name);
     // A link is followed, as for a file on the disk.
     const target =
-      child?.type === 'link'
-        ? await findRecorded(this.#db, this.#sandboxId, input, { createParents: true })
-        : { path: `${place.path}/${name}`, entry: child };
+      child?.type === 'link' ? await findRecorded(this.#db, this.#sandboxId, input) : { path: `${place.path}/${name}`, entry: child };
     if (target.entry !== undefined && target.entry.type !== 'file') throw notAFile(displayPath);
     if (Buffer.byteLength(target.path) > maxPathBytes) throw invalidPath(input, `it is longer than ${maxPathBytes} bytes.`);
     return { displayPath, path: target.path };
@@ -50,7 +48,7 @@ export class UploadTargets {
   async #folder(input: string, requested: string): Promise<Folder> {
     let folder = this.#folders.get(input);
     if (folder === undefined) {
-      const place = await findRecorded(this.#db, this.#sandboxId, input, { createParents: true, requested });
+      const place = await findRecorded(this.#db, this.#sandboxId, input, requested);
       if (place.entry !== undefined && place.entry.type !== 'folder') throw notADirectory(place.displayPath);
       const entries = place.entry === undefined ? [] : await entriesIn(this.#db, this.#sandboxId, place.path);
       folder = { place, children: new Map(entries.map((entry) => [path.posix.basename(entry.path), entry])) };
