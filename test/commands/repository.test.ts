@@ -270,6 +270,21 @@ describe('sandbox apply', () => {
     expect(await readFile(path.join(source.folder, 'keep.txt'), 'utf8')).toBe('keep\n');
   });
 
+  it('replaces folders without files, and no files by folders', async () => {
+    const { source, run } = await runCommand('echo 1 > new; mkdir folder; echo 1 > folder/file');
+    await mkdir(path.join(source.folder, 'new/empty'), { recursive: true });
+    await source.write({ folder: 'mine' });
+    const refusal = await apply(source, run);
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(refusal.stderr).toContain('would overwrite uncommitted work in folder. Nothing was changed.');
+    expect(await source.git('status', '--porcelain')).toBe('?? folder\n');
+    await source.write({ folder: null, 'new/empty/file': 'mine' });
+    expect((await apply(source, run)).stderr).toContain('would overwrite uncommitted work in new. Nothing was changed.');
+    await source.write({ 'new/empty/file': null });
+    expect(await apply(source, run)).toMatchObject({ code: 0 });
+    expect(await source.git('status', '--porcelain')).toBe('A  folder/file\nA  new\n');
+  });
+
   it('names all files in which the changes conflict, also without the commit from which the run started', async () => {
     const { run } = await runCommand('sed -i s/one/1/ a.txt; echo 1 > src/b.txt; echo 1 > new.txt');
     const other = await newRepository(path.join(service.folder, 'unrelated'), { ...files, 'keep.txt': 'different', 'a.txt': 'x\n' });

@@ -1,5 +1,5 @@
 /** The user's checkout: what in it is uncommitted, and bringing a result into it without leaving half of it behind. */
-import { lstat, rm, rmdir, stat } from 'node:fs/promises';
+import { lstat, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import type { Context } from '../../../cli/kit/context.ts';
@@ -80,10 +80,14 @@ async function uncommittedAmong({ git, folder, head }: Checkout, changes: readon
     ...namesIn(await git.output(listCommand, task)),
     ...namesIn(await git.output(['ls-files', '--unmerged', '-z'], task)).map((entry) => entry.slice(entry.indexOf('\t') + 1)),
   ]);
+  const removedNames = new Set(changes.filter(({ change }) => change === 'D').map(({ name }) => textOf(name)));
   const found = await Promise.all(
-    changes.map(async ({ change, name }) => names.has(name) || (change === 'A' && (await exists(path.join(folder, textOf(name)))))),
+    changes.map(async ({ change, name }) => {
+      if (names.has(name)) return textOf(name);
+      return change === 'A' ? untrackedAt(folder, textOf(name), removedNames) : undefined;
+    }),
   );
-  return changes.filter((_, index) => found[index]).map(({ name }) => textOf(name));
+  return [...new Set(found.filter((name) => name !== undefined))];
 }
 
 function overwriting(names: readonly string[], branchAdvice: string): AopsError {
@@ -119,8 +123,22 @@ async function removeFile(folder: string, name: string): Promise<void> {
   }
 }
 
-const exists = (file: string): Promise<boolean> =>
-  lstat(file).then(
-    () => true,
-    () => false,
-  );
+/**
+ * What is in the place of a new file: a file there, or in place of one of its folders. Git replaces a folder without files.
+ * @param removedNames tracked files that are removed before
+ */
+async function untrackedAt(folder: string, name: string, removedNames: ReadonlySet<string>): Promise<string | undefined> {
+  const statsOf = (place: string) => lstat(path.join(folder, place)).catch(() => undefined);
+  for (let end = name.indexOf('/'); end >= 0; end = name.indexOf('/', end + 1)) {
+    const parent = name.slice(0, end);
+    if (removedNames.has(parent)) return undefined;
+    const stats = await statsOf(parent);
+    if (stats === undefined) return undefined;
+    if (!stats.isDirectory()) return parent;
+  }
+  const stats = await statsOf(name);
+  if (stats === undefined) return undefined;
+  if (!stats.isDirectory()) return name;
+  const entries = await readdir(path.join(folder, name), { recursive: true, withFileTypes: true });
+  return entries.some((entry) => !entry.isDirectory()) ? name : undefined;
+}
