@@ -123,7 +123,7 @@ async function view({ files }: Place, input: string, times = true): Promise<unkn
   ];
 }
 
-it.each([10, 29])('random trees are the same in both places (seed %i)', { timeout: 120_000 }, async (seed) => {
+it.each([106, 110])('random trees are the same in both places (seed %i)', { timeout: 120_000 }, async (seed) => {
   const random = randomFrom(seed);
   for (let tree = 0; tree < treesOfSeed; tree++) {
     const [onDisk, inRecord] = await bothPlaces((folder) => fill(random, folder));
