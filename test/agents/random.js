@@ -128,7 +128,7 @@ async function askPermission() {
   const { outcome } = await request('session/request_permission', { sessionId: state.session, toolCall, options });
   state.open = state.open.filter((each) => each.word !== word);
   // If an ID names several options, any of them may be meant.
-  const chosen = Array.isArray(options) ? options.filter((each) => each?.optionId === outcome?.optionId) : [];
+  const chosen = Array.isArray(options) ? options.filter((each) => each !== null && each.optionId === outcome?.optionId) : [];
   const isAllowed = chosen.some(({ kind }) => kind.startsWith('allow'));
   appendFileSync(path.join(process.env.HOME, 'permissions.ndjson'), `${JSON.stringify({ word, isAllowed })}\n`);
 }

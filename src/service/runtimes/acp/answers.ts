@@ -41,23 +41,32 @@ const sessionFields: Fields = {
 
 /** By method, what has to be in an answer. */
 const fieldsOfAnswers: Readonly<Record<string, Fields>> = {
-  initialize: {
-    protocolVersion: isNumber,
-    agentInfo: optional(objectWith({ name: optional(isText), title: optional(isText), version: optional(isText) })),
-    authMethods: optional(listOf(objectWith({ id: isText, name: isText, description: optional(isText) }))),
-  },
+  initialize: { protocolVersion: isNumber },
   'session/new': { sessionId: isText, ...sessionFields },
   'session/resume': sessionFields,
   'session/load': sessionFields,
   'session/prompt': { stopReason: isText },
 };
 
+const isAgentInfo = objectWith({ name: optional(isText), title: optional(isText), version: optional(isText) });
+const isAuthMethod = objectWith({ id: isText, name: isText, description: optional(isText) });
+
+/** By method, an answer without what only describes the agent, as far as it is not valid. */
+const described: Readonly<Record<string, (answer: JsonObject) => JsonObject>> = {
+  initialize: ({ agentInfo, authMethods, ...answer }) => ({
+    ...answer,
+    ...(isAgentInfo(agentInfo) ? { agentInfo } : {}),
+    ...(Array.isArray(authMethods) ? { authMethods: authMethods.filter(isAuthMethod) } : {}),
+  }),
+};
+
 /** An answer without content is an empty object. @throws AgentProblem for one that cannot be used */
-export function checkedAnswer(method: string, answer: unknown): unknown {
+export function checkedAnswer(method: string, received: unknown): unknown {
   const fields = fieldsOfAnswers[method];
-  if (fields === undefined) return answer;
-  const field = wrongField(isObject(answer) ? answer : {}, fields);
+  if (fields === undefined) return received;
+  const answer = isObject(received) ? received : {};
+  const field = wrongField(answer, fields);
   if (field !== undefined)
     throw new AgentProblem(`The agent does not follow the Agent Client Protocol: its answer to \`${method}\` has no valid \`${field}\`.`);
-  return isObject(answer) ? answer : {};
+  return described[method]?.(answer) ?? answer;
 }

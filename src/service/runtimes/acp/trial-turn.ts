@@ -9,6 +9,7 @@ import type { LiveAgent } from './live-agent.ts';
 import { outcomeOf, permissionRequest } from './permission.ts';
 import { permissionQuestions } from './permission-questions.ts';
 import { AgentProblem } from './problems.ts';
+import { usageOf } from './usage.ts';
 
 const prompt =
   'This is a test of your permissions. Create the file aops-check.txt in the current directory with the content "aops". ' +
@@ -74,10 +75,11 @@ async function answerUntilEnd(agent: LiveAgent, trial: TrialResult): Promise<str
 }
 
 function readUpdate(update: SessionUpdate, trial: TrialResult): void {
-  if (update.sessionUpdate === 'agent_message_chunk' && update.content?.type === 'text' && trial.text.length <= maxTextLength)
-    trial.text += update.content.text;
-  if (update.sessionUpdate === 'usage_update' && update.cost != null)
-    trial.cost = { amount: update.cost.amount, currency: update.cost.currency };
+  if (update.sessionUpdate === 'agent_message_chunk' && update.content?.type === 'text') {
+    const { text } = update.content;
+    if (typeof text === 'string' && trial.text.length <= maxTextLength) trial.text += text;
+  }
+  if (update.sessionUpdate === 'usage_update') trial.cost = usageOf(update)?.cost ?? trial.cost;
 }
 
 function deny(agent: LiveAgent, request: IncomingRequest, trial: TrialResult): void {

@@ -15,6 +15,7 @@ import { AgentProblem } from './problems.ts';
 import { denialText, promptText } from './prompts.ts';
 import { answeredKey, storeRequest, unusedAnswers, useAnswer } from './requests.ts';
 import { eventIds } from './updates.ts';
+import { usageOf } from './usage.ts';
 
 /** The state of a turn, which exists as long as the process of its agent is running. */
 export interface TurnState {
@@ -170,12 +171,7 @@ export class Turn {
 
   #accept(update: SessionUpdate): RuntimeEvent[] {
     if (update.sessionUpdate === 'usage_update') {
-      const { used, size, cost } = update;
-      this.#state.usage = {
-        contextTokens: used,
-        contextSize: size,
-        cost: cost == null ? null : { amount: cost.amount, currency: cost.currency },
-      };
+      this.#state.usage = usageOf(update) ?? this.#state.usage;
       return [];
     }
     try {

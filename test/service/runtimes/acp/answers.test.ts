@@ -17,7 +17,7 @@ describe('an answer', () => {
       for (const [field, method] of Object.entries(methodsByField)) {
         if (!(field in result)) continue;
         methods.add(method);
-        expect(checkedAnswer(method, result)).toBe(result);
+        expect(checkedAnswer(method, result)).toEqual(result);
       }
     expect([...methods].sort()).toEqual(['initialize', 'session/new', 'session/prompt']);
   });
@@ -28,19 +28,24 @@ describe('an answer', () => {
     ['session/load', {}],
     ['session/new', { sessionId: '', modes: null, configOptions: null, _meta: 1 }],
     ['session/new', { sessionId: '1', configOptions: [{ type: 'boolean' }, { type: 'select', category: 'model' }] }],
-    ['initialize', { protocolVersion: 2, agentInfo: null, authMethods: [], agentCapabilities: 'none' }],
+    ['initialize', { protocolVersion: 2, authMethods: [], agentCapabilities: 'none' }],
     ['session/prompt', { stopReason: 'a new one' }],
   ])('to %s can be %j', (method, answer) => {
     expect(checkedAnswer(method, answer)).toEqual(answer ?? {});
+  });
+
+  it.each([
+    [{ agentInfo: { name: 5 }, authMethods: [{ id: 'key' }] }, { authMethods: [] }],
+    [{ agentInfo: 'me', authMethods: null }, {}],
+    [{ agentInfo: null, authMethods: [null, { id: 'key', name: 'API key' }] }, { authMethods: [{ id: 'key', name: 'API key' }] }],
+  ])('is used without a description of the agent that is not valid: %j', (description, expected) => {
+    expect(checkedAnswer('initialize', { protocolVersion: 1, ...description })).toEqual({ protocolVersion: 1, ...expected });
   });
 
   const mode = { id: 'mode', type: 'select', category: 'mode', currentValue: 'ask', options: [{ value: 'ask', name: 'Ask' }] };
   it.each<[string, unknown, string]>([
     ['initialize', null, 'protocolVersion'],
     ['initialize', { protocolVersion: '1' }, 'protocolVersion'],
-    ['initialize', { protocolVersion: 1, agentInfo: { name: 5 } }, 'agentInfo'],
-    ['initialize', { protocolVersion: 1, agentInfo: 'me' }, 'agentInfo'],
-    ['initialize', { protocolVersion: 1, authMethods: [{ id: 'key' }] }, 'authMethods'],
     ['session/new', [], 'sessionId'],
     ['session/new', { sessionId: null }, 'sessionId'],
     ['session/new', { sessionId: '1', modes: [] }, 'modes'],

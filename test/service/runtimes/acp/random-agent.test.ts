@@ -10,10 +10,14 @@ import type { HumanRequest } from '../../../../src/interface/types.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { randomFrom } from '../../../support/random.ts';
 import { AgentMachine, processesIn } from '../../helpers/agent-machine.ts';
+import { config } from '../../helpers/service.ts';
 
 const agentFile = path.join(import.meta.dirname, '../../../agents/random.js');
 const moveCount = 12;
 const settled = ['waiting', 'completed', 'failed', 'interrupted'] as const;
+
+/** Why a run failed, or an agent cannot be used, unless it is an error of the code. */
+const reason = /^The agent (?!.*(?:Cannot (?:read|destructure|set)|is not (?:a|iterable)|constraint failed))/s;
 
 /** How often each word occurs. */
 const countOf = (words: readonly string[]): Map<string, number> =>
@@ -58,7 +62,10 @@ it.each([1, 20, 33, 143])('a run is safe whatever its agent sends (seed %i)', as
   await machine.until(id, ...settled);
   await stop();
   const { status, error } = await machine.until(id, 'completed', 'failed', 'interrupted');
-  if (status === 'failed') expect(error).toMatch(/^The agent /);
+  if (status === 'failed') expect(error).toMatch(reason);
+  // The helper compares each answer with the interface.
+  await machine.api.ok('listRunMessages', { params });
+  await machine.api.ok('getRunDetail', { params: { agentId: run.agent_id as string, runId: id } });
 
   const file = path.join(machine.home({ id, ...run }), 'permissions.ndjson');
   const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
@@ -69,3 +76,15 @@ it.each([1, 20, 33, 143])('a run is safe whatever its agent sends (seed %i)', as
   expect(logged.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   await eventually('the end of its processes', () => processesIn(machine.workspace({ id, ...run })).length === 0);
 });
+
+it.each(Array.from({ length: 100 }, (_, i) => i + 1))(
+  'a check of an agent that sends anything permits nothing, and says what is wrong (seed %i)',
+  async (seed) => {
+    const machine = await AgentMachine.start();
+    const definition = JSON.stringify({ version: 1, command: [process.execPath, agentFile, String(seed)] });
+    const body = { config: config(definition, 'acp'), turn: true };
+    const { problem, usable } = await machine.api.ok('checkAgent', { params: { teamId: machine.api.service.teamId }, body });
+    expect(usable).toBe(problem === null);
+    if (problem !== null) expect(problem.message).toMatch(reason);
+  },
+);
