@@ -51,14 +51,12 @@ const fieldsOfAnswers: Readonly<Record<string, Fields>> = {
 const isAgentInfo = objectWith({ name: optional(isText), title: optional(isText), version: optional(isText) });
 const isAuthMethod = objectWith({ id: isText, name: isText, description: optional(isText) });
 
-/** By method, an answer without what only describes the agent, as far as it is not valid. */
-const described: Readonly<Record<string, (answer: JsonObject) => JsonObject>> = {
-  initialize: ({ agentInfo, authMethods, ...answer }) => ({
-    ...answer,
-    ...(isAgentInfo(agentInfo) ? { agentInfo } : {}),
-    ...(Array.isArray(authMethods) ? { authMethods: authMethods.filter(isAuthMethod) } : {}),
-  }),
-};
+/** An answer without what only describes the agent, as far as that is not valid. */
+const withValidDescription = ({ agentInfo, authMethods, ...answer }: JsonObject): JsonObject => ({
+  ...answer,
+  ...(isAgentInfo(agentInfo) ? { agentInfo } : {}),
+  ...(Array.isArray(authMethods) ? { authMethods: authMethods.filter(isAuthMethod) } : {}),
+});
 
 /** An answer without content is an empty object. @throws AgentProblem for one that cannot be used */
 export function checkedAnswer(method: string, received: unknown): unknown {
@@ -68,5 +66,5 @@ export function checkedAnswer(method: string, received: unknown): unknown {
   const field = wrongField(answer, fields);
   if (field !== undefined)
     throw new AgentProblem(`The agent does not follow the Agent Client Protocol: its answer to \`${method}\` has no valid \`${field}\`.`);
-  return described[method]?.(answer) ?? answer;
+  return method === 'initialize' ? withValidDescription(answer) : answer;
 }
