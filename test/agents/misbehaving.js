@@ -55,6 +55,8 @@
  *   no-tool-call       asks for a permission without having sent the tool call
  *   questions          asks two questions in the form of a permission, as Qwen Code does, and reports the response as JSON
  *   elicitation        asks for a text, a number, a choice and a yes or no in a form, and reports the answer as JSON
+ *   elicitation-empty  asks for nothing in a form, and reports the answer as JSON
+ *   cancels-later      as well-behaved, but ends its second prompt with the stop reason `cancelled`
  *
  * Modes: each session starts in the first one
  *   asks-nobody        modes `auto` and `ask`: asks for a permission only in the mode `ask`
@@ -115,7 +117,7 @@ function sessionModes() {
 }
 
 function openSession(id, isResumed, servers) {
-  sessions.set(id, { id, resumed: isResumed, servers, calls: 1, asks: !mode.startsWith('asks-nobody'), end: undefined });
+  sessions.set(id, { id, resumed: isResumed, servers, calls: 1, prompts: 0, asks: !mode.startsWith('asks-nobody'), end: undefined });
   return sessions.get(id);
 }
 
@@ -187,6 +189,8 @@ const methods = {
     });
     if (session.resumed && is('asks-no-more')) return { stopReason: 'end_turn' };
     const work = Promise.resolve((turns[mode] ?? (() => turn.work()))(turn)).then(() => stopReasons[mode] ?? 'end_turn');
+    session.prompts += 1;
+    if (is('cancels-later') && session.prompts > 1) return { stopReason: 'cancelled' };
     if (is('no-stop-reason')) return await work.then(() => null);
     return { stopReason: await Promise.race([work, cancellation]), usage: { inputTokens: 1000, outputTokens: 200, totalTokens: 1200 } };
   },

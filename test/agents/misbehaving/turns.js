@@ -104,6 +104,11 @@ export class Turn {
     this.update('usage_update', { used: 1200, size: 200_000, cost: { amount: 0.0125, currency: 'USD' } });
   }
 
+  /** Asks the person to fill in a form, and reports the answer. */
+  async fillIn(message, requestedSchema) {
+    this.say(JSON.stringify(await request('elicitation/create', { sessionId: this.session.id, mode: 'form', message, requestedSchema })));
+  }
+
   plan(status) {
     this.update('plan', { entries: [{ content: 'Write the file', priority: 'high', status }] });
   }
@@ -210,10 +215,8 @@ export const turns = {
     turn.say(JSON.stringify(written));
   },
   questions: askQuestions,
-  elicitation: async (turn) => {
-    const params = { sessionId: turn.session.id, mode: 'form', message: 'Which release is it?', requestedSchema: form };
-    turn.say(JSON.stringify(await request('elicitation/create', params)));
-  },
+  elicitation: (turn) => turn.fillIn('Which release is it?', form),
+  'elicitation-empty': (turn) => turn.fillIn('Is there anything?', { type: 'object', properties: {} }),
 };
 
 const questions = [

@@ -6,7 +6,7 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import type { Run } from '../../../../src/interface/types.ts';
 import { createAcpRuntime } from '../../../../src/service/runtimes/acp/acp-runtime.ts';
 import type { RunHost, RuntimeEvent } from '../../../../src/service/runtimes/run-host.ts';
-import { RunTokens } from '../../../../src/service/runtimes/run-tokens.ts';
+import { type RunToken, RunTokens } from '../../../../src/service/runtimes/run-tokens.ts';
 import { misbehaving } from '../../../agents/installed.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { isAlive } from '../../../support/processes.ts';
@@ -75,6 +75,23 @@ describe('a run of an agent', () => {
     expect(await machine.answer(run, { approved: false })).toMatchObject({ status: 'completed', error: null });
     expect(existsSync(machine.file(run, 'result.txt'))).toBe(false);
     expect((await machine.texts(run)).at(-1)).toBe('I did not write result.txt.');
+  });
+
+  it('fails if the agent gives up for another reason than a denial, although something was denied before', async () => {
+    const { machine, run } = await runOf('cancels-later');
+    expect(await machine.answer(run, { approved: false, reason: 'Use another name.' })).toMatchObject({
+      status: 'failed',
+      error: 'The agent stopped its work (cancelled).',
+    });
+  });
+
+  it('continues after a question that cannot be asked here', async () => {
+    const { machine, run } = await runOf('elicitation-empty');
+    expect(run).toMatchObject({ status: 'completed', error: null });
+    expect(await machine.texts(run)).toEqual(['{"action":"decline"}']);
+    expect(await machine.texts(run, 'notice')).toEqual([
+      'The agent made a request that cannot be answered here, so it was declined: Is there anything?',
+    ]);
   });
 
   it('gets a message that answers its request once, as the answer', async () => {
@@ -333,7 +350,11 @@ describe('an agent that fails', () => {
 
   it('ends its run with the reason if the program does not exist', async () => {
     const machine = await AgentMachine.start();
+    const issue = vi.spyOn(RunTokens.prototype, 'issue');
+    afterTest(async () => issue.mockRestore());
     const run = await machine.run({ command: ['no-such-agent', '--acp'] }, 'Hello');
+    // Nobody uses its token any more.
+    expect(issue.mock.results.map(({ value }) => (value as RunToken).signal.aborted)).toEqual([true]);
     expect(run.error).toBe(
       'The program `no-such-agent` of the agent was not found. Install it on the machine of the service, or correct the definition of the agent.',
     );
