@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import type { HumanRequest, Run, RunMessage, RunStatus } from '../../../src/interface/types.ts';
 import { type ServiceOptions, startService } from '../../../src/service/service.ts';
 import { putEmptyDatabase } from '../../support/empty-database.ts';
+import { databaseOptions } from '../../support/postgres.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { EventReader } from './events.ts';
 import { Api, config } from './service.ts';
@@ -40,7 +41,9 @@ export class AgentMachine {
   /** Ends the service with all its agents, and starts another one with its data. */
   async restart(): Promise<void> {
     await this.close();
-    this.#api = new Api(await startService({ exec: 'host', ...this.#options, dataDirectory: this.dataDirectory }), this.dataDirectory);
+    const { dataDirectory } = this;
+    const database = await databaseOptions(dataDirectory);
+    this.#api = new Api(await startService({ exec: 'host', ...database, ...this.#options, dataDirectory }), dataDirectory);
   }
 
   async close(): Promise<void> {

@@ -5,9 +5,11 @@ import type { HintedQuery } from '../../../src/service/store/database/prepared.t
 import { jobKinds } from '../../../src/service/store/jobs/kinds.ts';
 import { afterTest } from '../../support/temporary.ts';
 
+/** The job of a run, which is locked with it. */
+const jobOfRun = 'its job';
 /** Tables, each followed by the jobs that are about it. The jobs of a run that are not listed are only locked after the run itself. */
 const order = [
-  ...['teams', 'runs', 'remind', 'agents', 'schedules', 'schedule', 'queues', 'cases', 'dispatch_cases'],
+  ...['teams', 'runs', jobOfRun, 'remind', 'agents', 'schedules', 'schedule', 'queues', 'cases', 'dispatch_cases'],
   ...['artifacts', 'artifact', 'refresh_artifact', 'builder_runs', 'builder_run', 'sandboxes', 'push', 'deliver'],
 ];
 /** What a job is about is locked before the job that makes sure that it is still its own. */
@@ -30,7 +32,9 @@ function lockedBy({ sql, parameters }: HintedQuery, insertedIds: ReadonlySet<unk
   const isOwn = (id: unknown): boolean => insertedIds.has(id);
   if (changed?.[2] === undefined ? ids.length > 0 && ids.every(isOwn) : ids.some(isOwn)) return [];
   return tables.map((table) =>
-    table === 'jobs' ? String(parameters.find((value) => kinds.includes(value)) ?? ownJob) : (table as string),
+    table === 'jobs'
+      ? String(parameters.find((value) => kinds.includes(value)) ?? (tables.includes('runs') ? jobOfRun : ownJob))
+      : (table as string),
   );
 }
 

@@ -6,6 +6,8 @@ import { expect, it } from 'vitest';
 import { defaultPlan } from '../../../../src/service/store/access/plan.ts';
 import { misbehaving } from '../../../agents/installed.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { needsSqlite } from '../../../support/postgres.ts';
+import { itNeeding } from '../../../support/requirements.ts';
 import { runCli } from '../../../support/run-cli.ts';
 import { temporaryDirectory } from '../../../support/temporary.ts';
 import { AgentMachine } from '../../helpers/agent-machine.ts';
@@ -80,7 +82,7 @@ it('its home folder is removed with the files of its run', async () => {
   await eventually('the files are removed', () => !existsSync(path.dirname(machine.home(run))));
 });
 
-it('a backup contains its home folder, so that a run that waits continues its session after a restore', async () => {
+itNeeding(needsSqlite, 'a backup contains its home folder, so that a run that waits continues its session after a restore', async () => {
   const machine = await AgentMachine.start();
   const run = await machine.run(worker, 'Hello');
   expect(run.status).toBe('waiting');
