@@ -188,9 +188,9 @@ const methods = {
       };
     });
     if (session.resumed && is('asks-no-more')) return { stopReason: 'end_turn' };
-    const work = Promise.resolve((turns[mode] ?? (() => turn.work()))(turn)).then(() => stopReasons[mode] ?? 'end_turn');
     session.prompts += 1;
     if (is('cancels-later') && session.prompts > 1) return { stopReason: 'cancelled' };
+    const work = Promise.resolve((turns[mode] ?? (() => turn.work()))(turn)).then(() => stopReasons[mode] ?? 'end_turn');
     if (is('no-stop-reason')) return await work.then(() => null);
     return { stopReason: await Promise.race([work, cancellation]), usage: { inputTokens: 1000, outputTokens: 200, totalTokens: 1200 } };
   },

@@ -17,7 +17,7 @@ const state = existsSync(stateFile)
   ? JSON.parse(readFileSync(stateFile, 'utf8'))
   : { random: seed, calls: 0, sessions: 0, session: undefined, open: [] };
 
-/** Mulberry32, whose state survives the process. */
+/** The generator of `test/support/random.ts`, whose state survives the process here. */
 function random() {
   state.random = (state.random + 0x6d2b79f5) | 0;
   let hash = Math.imul(state.random ^ (state.random >>> 15), 1 | state.random);
@@ -61,14 +61,14 @@ const text = () =>
     '{{ x }}',
   ]);
 const file = () => oneOf(['a.txt', 'src/b.ts', '../c', '/etc/passwd', path.resolve('a.txt'), path.resolve('new/d'), '', '.', 'two\nlines']);
-const makerOfContent = [
+const makersOfContent = [
   () => ({ type: 'text', text: text() }),
   () => ({ type: 'image', data: 'aGk=', mimeType: 'image/png' }),
   () => ({ type: 'resource_link', uri: 'file:///etc/passwd', name: text() }),
   () => ({ type: 'resource', resource: { uri: 'file:///x', text: text() } }),
   unexpected,
 ];
-const content = () => oneOf(makerOfContent)();
+const content = () => oneOf(makersOfContent)();
 const makersOfResults = [
   () => ({ type: 'content', content: content() }),
   () => ({ type: 'diff', path: file(), oldText: oneOf([null, 'old\n', text()]), newText: oneOf(['new\n', text()]) }),
