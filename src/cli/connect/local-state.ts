@@ -53,6 +53,12 @@ export interface LocalState {
   started_at: string;
 }
 
+/** The state in the data directory. */
+export interface ServiceState extends LocalState {
+  /** Where the service writes its state for `local` next; missing if `aops serve` started it, or an older version wrote the state. */
+  state_file?: string;
+}
+
 /** The profile that `local up` maintains. */
 export const localProfile = 'local';
 
@@ -78,7 +84,7 @@ export async function readState(file: string): Promise<LocalState | undefined> {
 }
 
 /** Writes the state completely or not at all. @throws AopsError `not_writable`, `disk_full` */
-export async function writeState(file: string, state: LocalState): Promise<void> {
+export async function writeState(file: string, state: ServiceState): Promise<void> {
   const partial = `${file}.${state.pid}`;
   try {
     makeFolders(path.dirname(file), 0o700);
@@ -100,7 +106,7 @@ export async function removeState(file: string, instanceId: string): Promise<voi
 export const runningService = (context: Context): Promise<LocalState | undefined> => answering(stateFile(context));
 
 /** The service that owns a data directory, however it was started, if it answers. */
-export const owningService = (dataDirectory: string): Promise<LocalState | undefined> => answering(serviceFile(dataDirectory));
+export const owningService = (dataDirectory: string): Promise<ServiceState | undefined> => answering(serviceFile(dataDirectory));
 
 /** The address at which this machine reaches a service that listens on all addresses. */
 export const reachable = (url: string): string => url.replace(/\/\/0\.0\.0\.0(?=:)/, '//127.0.0.1').replace(/\/\/\[::\](?=:)/, '//[::1]');

@@ -3,7 +3,15 @@ import path from 'node:path';
 import { parseDuration } from '../../base/duration.ts';
 import { exitCodes } from '../../base/errors.ts';
 import { version } from '../../base/version.ts';
-import { defaultDataDirectory, logFile, removeState, serviceFile, tokenFile, writeState } from '../../cli/connect/local-state.ts';
+import {
+  defaultDataDirectory,
+  type LocalState,
+  logFile,
+  removeState,
+  serviceFile,
+  tokenFile,
+  writeState,
+} from '../../cli/connect/local-state.ts';
 import { agentHosts, execOptions } from '../../cli/input/exec-options.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { text } from '../../cli/kit/flags.ts';
@@ -104,6 +112,11 @@ export default defineCommand({
     // The state is written to the data directory, for processes that find it in use, and to the place where `local` looks for it. That
     // one is written last: `local up` takes it as a successful start, and `local down` takes its absence as the end.
     const stateFiles = [serviceFile(dataDirectory), ...(input.stateFile === undefined ? [] : [input.stateFile])];
+    const writeStates = async (state: LocalState): Promise<void> => {
+      const { stateFile } = input;
+      await writeState(serviceFile(dataDirectory), stateFile === undefined ? state : { ...state, state_file: stateFile });
+      if (stateFile !== undefined) await writeState(stateFile, state);
+    };
     try {
       const started_at = new Date(context.clock.now()).toISOString();
       const ephemeral = input.ephemeral === 'yes';
@@ -126,7 +139,7 @@ export default defineCommand({
         ...(listening.tls === undefined ? {} : { certificate: firstCertificate(listening.tls.cert) }),
         started_at,
       };
-      for (const file of stateFiles) await writeState(file, state);
+      await writeStates(state);
       const { access, fields } = accessOf(service, dataDirectory);
       const message = `Listening on ${url}; team ${teamId}; ${access}; commands ${commandsInWords[service.exec]}`;
       // Programs read this message from the log.
@@ -138,7 +151,7 @@ export default defineCommand({
         context.terminal.note(`Runs cannot execute commands: ${service.shortfall.missing}. ${service.shortfall.remedy}`);
       const reload = async (): Promise<void> => {
         const cert = await reloadTls(context, service, input);
-        if (cert !== undefined) for (const file of stateFiles) await writeState(file, { ...state, certificate: firstCertificate(cert) });
+        if (cert !== undefined) await writeStates({ ...state, certificate: firstCertificate(cert) });
       };
       const ignore = input.tlsCert === undefined ? undefined : context.launcher.onHangup(() => void reload());
       if (!context.signal.aborted) await once(context.signal, 'abort');

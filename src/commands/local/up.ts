@@ -15,9 +15,9 @@ import {
   type LocalState,
   localProfile,
   logFile,
+  owningService,
   readState,
   runningService,
-  serviceFile,
   stateFile,
   tokenFile,
 } from '../../cli/connect/local-state.ts';
@@ -27,7 +27,6 @@ import type { Context } from '../../cli/kit/context.ts';
 import { flag, integer, text } from '../../cli/kit/flags.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
-import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import { type AgentProcessInput, agentProcessArguments, agentProcessOptions, differsInAgentProcesses } from './agent-flags.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
@@ -237,9 +236,9 @@ async function orOtherService(context: Context, dataDirectory: string, error: Ao
   while (error.code === 'data_directory_in_use' && context.clock.now() < deadline) {
     const otherService = await runningService(context);
     if (otherService?.data_dir === dataDirectory) return otherService;
-    // The other service might still be starting. If it responds but is not the local service, it belongs to someone else.
-    const owner = await readState(serviceFile(dataDirectory));
-    if (owner && (await readHealth(owner.url))?.instance_id === owner.instance_id && !(await runningService(context))) break;
+    // The other service might still be starting. If it responds and will not write the state for `local`, it belongs to someone else.
+    const owner = await owningService(dataDirectory);
+    if (owner && owner.state_file !== stateFile(context)) break;
     await context.clock.sleep(pollMilliseconds, context.signal);
   }
   throw error;
