@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { fstatSync, openSync } from 'node:fs';
+import { fstatSync, openSync, readSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeDataDirectory } from '../../base/data-directory.ts';
@@ -214,7 +214,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     const state = await readState(stateFile(context));
     if (state && state.pid === child.pid) return state;
     if (hasEnded || context.clock.now() > deadline) {
-      const error = await startError(dataDirectory, logSize);
+      const error = await startError(dataDirectory, log, logSize);
       if (input.ephemeral) await removeTree(dataDirectory);
       return orOtherService(context, dataDirectory, error);
     }
@@ -224,7 +224,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
 
 function openLog(file: string): number {
   try {
-    return openSync(file, 'a', 0o600);
+    return openSync(file, 'a+', 0o600);
   } catch (error) {
     throw writeFailure(error, file);
   }
@@ -248,11 +248,15 @@ interface LoggedError {
   error?: { code: string; message: string; hint?: string; exit: ExitCode };
 }
 
-/** Why the service did not start: its own error, from the log after the first `logged` bytes. Other processes can log there too. */
-async function startError(dataDirectory: string, logOffset: number): Promise<AopsError> {
+/**
+ * Why the service did not start: its own error, from the log after the first `logOffset` bytes. Other processes can log there too, or have
+ * removed the file.
+ */
+async function startError(dataDirectory: string, log: number, logOffset: number): Promise<AopsError> {
   const file = logFile(dataDirectory);
-  const bytes = await readFile(file).catch(() => Buffer.alloc(0));
-  for (const line of bytes.subarray(logOffset).toString('utf8').split('\n').reverse()) {
+  const bytes = Buffer.alloc(Math.max(0, fstatSync(log).size - logOffset));
+  readSync(log, bytes, 0, bytes.length, logOffset);
+  for (const line of bytes.toString('utf8').split('\n').reverse()) {
     const { error } = parseLogLine(line);
     // In log entries, errors are strings.
     if (typeof error === 'object')

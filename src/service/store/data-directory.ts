@@ -2,9 +2,13 @@
  * The SQLite database of a data directory, for those who open, hold, or inspect it. No other file outside of `database/sqlite` knows
  * which database it is.
  */
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../base/clock.ts';
+import { AopsError } from '../../base/errors.ts';
 import { TokenCache } from './access/token-cache.ts';
+import type { Store } from './database/database.ts';
 import { removeExportMark } from './database/portable/export-mark.ts';
 import type { ExportSource, ImportTarget } from './database/portable/portable-database.ts';
 import type { Database } from './database/schema.ts';
@@ -66,6 +70,49 @@ export async function holdStoppedDatabase(dataDirectory: string): Promise<(() =>
   }
   await store.destroy();
   return undefined;
+}
+
+/** Why a database may not be removed. Damage is no reason. */
+const reasonsToKeep = ['data_directory_in_use', 'data_directory_foreign'];
+
+/**
+ * Removes the database of a stopped service after `removeRest` has removed everything else. No service can start there until then, except
+ * next to a database that is too damaged to be locked.
+ * @returns what `removeRest` does
+ * @throws AopsError `data_directory_in_use`, `data_directory_foreign`
+ */
+export async function removeDatabase<T>(dataDirectory: string, removeRest: () => Promise<T>): Promise<T> {
+  const store = await lockForRemoval(dataDirectory);
+  const remove = async (): Promise<void> => {
+    for (const suffix of ['-wal', '-shm', '-journal', '']) await rm(path.join(dataDirectory, `aops.db${suffix}`), { force: true });
+  };
+  let isRemoved = false;
+  let result: T;
+  try {
+    result = await removeRest();
+    // Before the lock is released. Windows does not remove files that are open.
+    isRemoved = await remove().then(
+      () => true,
+      () => false,
+    );
+  } finally {
+    await store?.destroy();
+  }
+  if (!isRemoved) await remove();
+  return result;
+}
+
+async function lockForRemoval(dataDirectory: string): Promise<Store | undefined> {
+  let store: Store | undefined;
+  try {
+    store = await openUnchanged(dataDirectory);
+    await refuseForeign(store, dataDirectory);
+    return store;
+  } catch (error) {
+    await store?.destroy();
+    if (error instanceof AopsError && reasonsToKeep.includes(error.code)) throw error;
+    return undefined;
+  }
 }
 
 /** A copy of a database file, which is only read. */

@@ -1,4 +1,5 @@
 /** `local reset` deletes the data of a service, and nothing else, after a confirmation. */
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -22,6 +23,8 @@ async function dataWithOtherFiles() {
   const names = async (): Promise<string[]> => (await readdir(data, { recursive: true })).sort();
   return { data, env: folderEnv(folder), names };
 }
+
+type ErrorOutput = { error: { code: string } };
 
 const ownFiles = ['aops.db.mine', 'files', 'files/notes.txt', 'notes.txt', 'sandboxes', 'sandboxes/notes.txt'];
 
@@ -49,6 +52,19 @@ describe('local reset', () => {
     await terminal.shows(`Other files in ${data} were kept, such as aops.db.mine.`);
     expect(await terminal.end).toMatchObject({ code: 0, stdout: `Deleted the data in ${data}.\n` });
     expect(await names()).toEqual(ownFiles);
+  });
+
+  it('can run at the same time as others: all agree that the data is gone, or that it is in use', async () => {
+    const folder = await temporaryDirectory();
+    const data = path.join(folder, 'data');
+    const service = await startService({ dataDirectory: data, exec: 'off' });
+    await service.close();
+    const reset = () => runCli(['local', 'reset', '--data-dir', data, '--yes', '--json'], { env: folderEnv(folder) });
+    const results = await Promise.all([reset(), reset(), reset()]);
+    const outcomes = results.map(({ code, stderr }) => (code === 0 ? 'deleted' : (JSON.parse(stderr) as ErrorOutput).error.code));
+    expect(outcomes).toContain('deleted');
+    expect(outcomes.filter((outcome) => outcome !== 'deleted' && outcome !== 'data_directory_in_use')).toEqual([]);
+    expect(existsSync(data)).toBe(false);
   });
 
   it('refuses a folder without data of a service, and reports that nothing exists', async () => {

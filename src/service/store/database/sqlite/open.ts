@@ -2,7 +2,7 @@
  * Opens the SQLite database of a data directory. The operating system locks the file for as long as it is open, so one process owns a
  * directory, and a lock left by a killed process needs no clean-up.
  */
-import { open, readFile } from 'node:fs/promises';
+import { open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import Libsql from 'libsql';
 import { AopsError, exitCodes } from '../../../../base/errors.ts';
@@ -54,6 +54,7 @@ async function openExclusively(
   } catch (error) {
     throw dataFailure(error, dataDirectory);
   }
+  const identity = await identityOf(path);
   const database = new Libsql(path);
   try {
     // Before anything accesses the file: later, the lock would already be shared.
@@ -69,6 +70,8 @@ async function openExclusively(
     return { database, log: await WriteAheadLog.openFor(path), damage };
   } catch (error) {
     database.close();
+    // Whoever had the lock before might have removed the file. SQLite does not use it then.
+    if ((await identityOf(path)) !== identity) return openExclusively(dataDirectory);
     if (!isLocked(error)) throw dataFailure(error, dataDirectory);
     const pid = await ownerPid(dataDirectory);
     throw new AopsError(
@@ -82,6 +85,13 @@ async function openExclusively(
     );
   }
 }
+
+/** Identifies a file as long as it is open or has a name: its number is not used again until then. */
+const identityOf = (path: string): Promise<number | undefined> =>
+  stat(path).then(
+    ({ ino }) => ino,
+    () => undefined,
+  );
 
 const isLocked = (error: unknown): boolean => error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 
