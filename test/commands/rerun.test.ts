@@ -95,6 +95,21 @@ describe('runs rerun', () => {
     }
   });
 
+  it('needs all files, also those whose names cannot be used on this machine', async () => {
+    const agent = await service.agent('- say: "hi"');
+    await service.file('a\tb', 'x');
+    const started = await service.cli(['runs', 'start', '--agent', agent, '--upload', 'a\tb', '-o', 'id']);
+    const original = started.stdout.trim();
+    const result = await service.cli(['runs', 'rerun', original, '--json']);
+    expect(result).toMatchObject({ code: 6, stdout: '' });
+    expect(errorOf(result.stderr)).toMatchObject({
+      code: 'cannot_rerun',
+      message: `The run cannot be started again, because its file "/workspace/a\\tb" cannot be copied through this machine: it has a control character.`,
+      hint: 'To start it without files, pass --no-files.',
+    });
+    expect((await service.cli(['runs', 'rerun', original, '--no-files', '-o', 'id'])).code).toBe(0);
+  });
+
   it('repeats a run without a message, even if it was sent one later', async () => {
     const agent = await service.agent('- say: hello');
     const original = await service.start(agent);

@@ -364,6 +364,25 @@ describe('sandbox pull', () => {
     expect(await readdir(local('kept'))).toEqual(['report.md']);
   });
 
+  it('writes the files whose names can be used, and reports the others', async () => {
+    const oddRun = await service.run(
+      String.raw`- exec: { run: "touch aux.c end. 'a\\b' Case case; printf 'x\\ty\\0x\\nz' | xargs -0 touch" }`,
+    );
+    await service.until(oddRun, 'completed');
+    const pullResult = await service.cli(['sandbox', 'pull', oddRun, '--to', 'odd', '-o', 'ndjson']);
+    const names = ['Case', 'a\\b', 'aux.c', 'case', 'end.'];
+    expect(pullResult.code).toBe(1);
+    expect(pullResult.lines<{ path: string }>().map(({ path: name }) => name)).toEqual(names.map((name) => `/workspace/${name}`));
+    expect((await readdir(local('odd'))).sort()).toEqual(names);
+    const reason = '(it has a control character)';
+    expect(JSON.parse(pullResult.stderr)).toMatchObject({
+      error: {
+        code: 'names_not_usable',
+        message: `2 of 7 files were not written because of their names: "/workspace/x\\ty" ${reason} and "/workspace/x\\nz" ${reason}.`,
+      },
+    });
+  });
+
   it('leaves nothing behind for a missing file', async () => {
     const refusal = await service.cli(['sandbox', 'pull', run, 'none', '--to', 'nothing']);
     expect(refusal).toMatchObject({ code: 3, stdout: '' });

@@ -1,5 +1,6 @@
 /** Watching runs without a terminal: the transcript, the events, the answers and the exit codes. */
 import { execFileSync } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/watch/events.ts';
@@ -555,6 +556,22 @@ describe.concurrent('runs start --pull', () => {
     expect(pullResult.json()).toMatchObject({ id: run, status });
     expect(pullResult.stderr).toMatch(message);
     expect(pullResult.stderr).toContain(`aops sandbox pull ${run} --to ${place} --force`);
+  });
+
+  it.each([
+    ['completed', '', 1, 'error: The run completed, but not all of its files were saved'],
+    ['failed', '\n- fail: "no luck"', 10, 'Not all files of the run were saved'],
+  ])('leaves out files whose names cannot be used, and says so: %s', async (status, end, code, start) => {
+    const place = `odd-${status}`;
+    const agent = await service.agent(`- write: { path: a.txt, content: "A" }\n- exec: { run: "printf 'b\\\\nc' | xargs -0 touch" }${end}`);
+    const result = await service.cli(['runs', 'start', '--agent', agent, '--pull', place]);
+    expect(result.code).toBe(code);
+    expect(result.stderr).toContain(`Pulled 1 file to ${place}`);
+    expect(result.stderr).toContain(
+      `${start}: 1 of 2 files was not written because of its name: "/workspace/b\\nc" (it has a control character).`,
+    );
+    expect(result.stderr).toMatch(/`aops sandbox cat \S+ PATH > FILE`/);
+    expect(await readdir(path.join(service.folder, place))).toEqual(['a.txt']);
   });
 
   it('also downloads the files of a failed run, and still fails', async () => {

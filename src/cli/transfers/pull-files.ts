@@ -1,7 +1,11 @@
 /** Downloads the files of a run. */
 import path from 'node:path';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
+import { wordList } from '../../base/word-list.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
+import type { NameProblem } from '../../client/transfers/local-names.ts';
 import { openArchive } from '../../client/transfers/pull-archive.ts';
 import { pullTree } from '../../client/transfers/pull-tree.ts';
 import { listRunTree, type RunPlace, readRunFile, type TreeFile, workspace } from '../../client/transfers/run-files.ts';
@@ -16,6 +20,12 @@ export interface PulledFile {
   size: number;
 }
 
+export interface PulledFiles {
+  files: PulledFile[];
+  /** What to report if some files could not be written under their names. */
+  shortfall: AopsError | undefined;
+}
+
 /**
  * Downloads a file, or a folder with everything in it, into a local folder.
  * @throws UsageError when a file already exists and `force` is false, before anything is written
@@ -26,7 +36,7 @@ export async function pullFiles(
   from: string | undefined,
   to: string,
   force: boolean,
-): Promise<PulledFile[]> {
+): Promise<PulledFiles> {
   const { signal, cwd } = context;
   const client = await context.client();
   const progress = startTransferProgress(context.terminal, 'Downloading', context.clock);
@@ -37,7 +47,7 @@ export async function pullFiles(
     const { base, files } = archive ?? (await listFiles(context, run, start));
     state.totalBytes = files.reduce((sum, { size }) => sum + size, 0);
     state.totalFiles = files.length;
-    const result = await pullTree(client, {
+    const pulled = await pullTree(client, {
       run,
       files,
       ...(archive === undefined ? {} : { received: archive.received }),
@@ -52,10 +62,32 @@ export async function pullFiles(
         state.files += 1;
       },
     });
-    return result.map(({ path: runPath, target, size }) => ({ path: runPath, file: path.relative(cwd, target) || target, size }));
+    const written = pulled.files.map(({ path: runPath, target, size }) => ({
+      path: runPath,
+      file: path.relative(cwd, target) || target,
+      size,
+    }));
+    return { files: written, shortfall: shortfallOf(pulled.skipped, files.length) };
   } finally {
     progress.stop();
   }
+}
+
+/** The code of the error that reports files that were left out. */
+export const namesNotUsable = 'names_not_usable';
+/** How many files the report names. */
+const maxNamed = 5;
+
+function shortfallOf(skipped: readonly NameProblem[], total: number): AopsError | undefined {
+  if (skipped.length === 0) return undefined;
+  const named = skipped.slice(0, maxNamed).map(({ name, reason }) => `${JSON.stringify(name)} (${reason})`);
+  const list = wordList(skipped.length > maxNamed ? [...named, `${skipped.length - maxNamed} more`] : named, 'and');
+  const cause = skipped.length === 1 ? 'was not written because of its name' : 'were not written because of their names';
+  return new AopsError(`${skipped.length} of ${pluralize(total, 'file')} ${cause}: ${list}.`, {
+    code: namesNotUsable,
+    exit: exitCodes.failure,
+    hint: 'Save such a file under a name of your choice: `aops sandbox cat RUN PATH > FILE`.',
+  });
 }
 
 /** The files below a path in the sandbox, or the file at that path. */

@@ -2,7 +2,20 @@
  * Writes files whose names come from the service. Nothing is written outside the target folder, no link is followed or
  * created, and a file appears under its name only when it is complete.
  */
-import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { orAborted } from '../../base/abort.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -79,7 +92,7 @@ export class LocalFolder {
    * @param folder absolute; created with the first file. It may be reached through a link, because the user named it
    * @param partsOf the parts of a name, once it is checked
    */
-  constructor(folder: string, partsOf: (name: string) => readonly string[] = safeParts) {
+  constructor(folder: string, partsOf: (name: string) => readonly string[] = (name) => safeParts(name)) {
     this.path = folder;
     this.#partsOf = partsOf;
   }
@@ -94,8 +107,7 @@ export class LocalFolder {
    * @throws UsageError when there is a file in its place; AopsError `not_writable`
    */
   checkItself(): void {
-    let parent = this.path;
-    while (!existsSync(parent)) parent = path.dirname(parent);
+    const parent = nearestFolder(this.path);
     if (!statSync(parent).isDirectory()) throw notAFolder(parent);
     try {
       accessSync(parent, parent === this.path ? constants.R_OK | constants.W_OK | constants.X_OK : constants.W_OK);
@@ -107,6 +119,20 @@ export class LocalFolder {
   /** Whether the folder is empty or does not exist. Call `checkItself` first. */
   isEmpty(): boolean {
     return !existsSync(this.path) || readdirSync(this.path).length === 0;
+  }
+
+  /** Whether two names in the same folder are two files on this disk, according to a trial. Not if nothing can be written there. */
+  distinguishes(name: string, otherName: string): boolean {
+    let trial: string | undefined;
+    try {
+      trial = mkdtempSync(path.join(nearestFolder(this.path), '.aops-'));
+      writeFileSync(path.join(trial, name), '');
+      return !existsSync(path.join(trial, otherName));
+    } catch {
+      return false;
+    } finally {
+      if (trial !== undefined) rmSync(trial, { recursive: true, force: true });
+    }
   }
 
   /**
@@ -242,6 +268,13 @@ export const chosenFile = (file: string): { folder: LocalFolder; name: string } 
   folder: new LocalFolder(path.dirname(file), (name) => [name]),
   name: path.basename(file),
 });
+
+/** The folder, or what exists above it. */
+function nearestFolder(folder: string): string {
+  let nearest = folder;
+  while (!existsSync(nearest)) nearest = path.dirname(nearest);
+  return nearest;
+}
 
 function makeRoot(folder: string): string {
   try {

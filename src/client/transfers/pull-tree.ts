@@ -4,7 +4,7 @@ import { AopsError } from '../../base/errors.ts';
 import type { Client } from '../client.ts';
 import { incomplete } from './incomplete.ts';
 import { type Content, type LocalFolder, type StagedFile, withByteCount } from './local-files.ts';
-import { checkNames } from './local-names.ts';
+import { type NameProblem, unusableNames } from './local-names.ts';
 import { inParallel } from './parallel.ts';
 import type { ReceivedFile } from './pull-archive.ts';
 import { parallelTransfers, type RunPlace, readRunFile, runFileBytes, type TreeFile } from './run-files.ts';
@@ -25,6 +25,12 @@ export interface Pull {
   onFile?: () => void;
 }
 
+export interface PulledTree {
+  files: PulledTreeFile[];
+  /** Files that cannot be written under their names, with their paths in the sandbox. */
+  skipped: NameProblem[];
+}
+
 export interface PulledTreeFile {
   /** Path in the sandbox. */
   path: string;
@@ -43,11 +49,12 @@ const maxGroupBytes = 8 * 1_048_576;
 const attemptsOfChangingFile = 3;
 
 /**
+ * Writes all files whose names can be used on this system.
  * @throws AopsError `unsafe_name`, `clashing_names`, `too_many_files` or UsageError `file_exists` before anything is written;
  *   later errors report how many files were written
  */
-export async function pullTree(client: Client, pull: Pull): Promise<PulledTreeFile[]> {
-  const { files, folder, replace, signal } = pull;
+export async function pullTree(client: Client, pull: Pull): Promise<PulledTree> {
+  const { folder, replace, signal } = pull;
   const nameOf = (file: Pick<TreeFile, 'path'>): string => relativeName(pull.base, file.path);
   let doneFiles = 0;
   const onFile = (): void => {
@@ -55,17 +62,25 @@ export async function pullTree(client: Client, pull: Pull): Promise<PulledTreeFi
     pull.onFile?.();
   };
   let hasBegun = false;
+  let { files } = pull;
   try {
-    checkNames(files.map(nameOf));
+    const reasons = reasonsToSkip(files.map(nameOf), folder);
+    const skipped = files.flatMap((file) => {
+      const reason = reasons.get(nameOf(file));
+      return reason === undefined ? [] : [{ name: file.path, reason }];
+    });
+    files = files.filter((file) => !reasons.has(nameOf(file)));
     folder.checkAll(files.map(nameOf), replace);
     hasBegun = true;
-    const sizes = pull.received === undefined ? new Map<string, number>() : await placeReceived(pull, pull.received, nameOf, onFile);
+    const sizes =
+      pull.received === undefined ? new Map<string, number>() : await placeReceived({ ...pull, files }, pull.received, nameOf, onFile);
     const missingFiles = files.filter((file) => !sizes.has(file.path));
     await inParallel(missingFiles, parallelTransfers, signal, async (file, fileSignal) => {
       sizes.set(file.path, await pullFile(client, pull, file, nameOf(file), fileSignal));
       onFile();
     });
-    return files.map((file) => ({ path: file.path, target: folder.target(nameOf(file)), size: sizes.get(file.path) as number }));
+    const written = files.map((file) => ({ path: file.path, target: folder.target(nameOf(file)), size: sizes.get(file.path) as number }));
+    return { files: written, skipped };
   } catch (error) {
     if (!hasBegun || signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;
     throw incomplete(error, `${doneFiles} of ${files.length} files are in ${folder.path}.`, nextStep);
@@ -73,6 +88,10 @@ export async function pullTree(client: Client, pull: Pull): Promise<PulledTreeFi
     await pull.received?.return();
   }
 }
+
+/** Why some names cannot be used in the folder. */
+const reasonsToSkip = (names: readonly string[], folder: LocalFolder): ReadonlyMap<string, string> =>
+  new Map(unusableNames(names, (name, otherName) => folder.distinguishes(name, otherName)).map(({ name, reason }) => [name, reason]));
 
 /**
  * Writes the files that arrive, in groups that are synced together while the next group arrives. Returns their sizes by their paths.

@@ -6,7 +6,7 @@ import { shellWord } from '../../base/shell.ts';
 import { outcomeError } from '../../cli/following/run-outcome.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { runForHere, runWord } from '../../cli/names/run-names.ts';
-import { pullFiles } from '../../cli/transfers/pull-files.ts';
+import { namesNotUsable, pullFiles } from '../../cli/transfers/pull-files.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import type { Run } from '../../interface/types.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
@@ -34,7 +34,11 @@ export function checkPullFolder(context: Context, target: string, force: boolean
  */
 export async function pullResults(context: Context, run: Run, target: string, force: boolean): Promise<void> {
   const note = (count: number, to: string): void => context.terminal.note(`Pulled ${pluralize(count, 'file')} to ${to}`);
-  const pull = async (to: string): Promise<void> => note((await pullFiles(context, { runId: run.id }, undefined, to, force)).length, to);
+  const pull = async (to: string): Promise<void> => {
+    const { files, shortfall } = await pullFiles(context, { runId: run.id }, undefined, to, force);
+    note(files.length, to);
+    if (shortfall !== undefined) throw shortfall;
+  };
   try {
     await pull(target).catch(async (error: unknown) => {
       if (!(error instanceof AopsError) || error.code !== 'file_exists') throw error;
@@ -46,13 +50,19 @@ export async function pullResults(context: Context, run: Run, target: string, fo
     });
   } catch (error) {
     if (!(error instanceof AopsError) || context.signal.aborted) throw error;
-    const hint = `Download them with \`aops sandbox pull ${runWord(runForHere(context, run))} --to ${shellWord(target)} --force\`.`;
+    const word = runWord(runForHere(context, run));
+    const isShort = error.code === namesNotUsable;
+    const hint = isShort
+      ? `Save such a file under a name of your choice: \`aops sandbox cat ${word} PATH > FILE\`.`
+      : `Download them with \`aops sandbox pull ${word} --to ${shellWord(target)} --force\`.`;
     if (outcomeError(run, run) !== undefined) {
-      context.terminal.warn(`The files of the run were not saved: ${sanitizeLine(error.message)} ${hint}`);
+      const fact = isShort ? 'Not all files of the run were saved' : 'The files of the run were not saved';
+      context.terminal.warn(`${fact}: ${sanitizeLine(error.message)} ${hint}`);
       return;
     }
     const { code, exit, details } = error;
-    const failure = new AopsError(`The run completed, but its files were not saved: ${error.message}`, {
+    const loss = isShort ? 'not all of its files were saved' : 'its files were not saved';
+    const failure = new AopsError(`The run completed, but ${loss}: ${error.message}`, {
       code,
       exit,
       hint,

@@ -3,12 +3,14 @@ import { flag, optionalArgument, text } from '../../cli/kit/flags.ts';
 import { wholeList } from '../../cli/kit/list.ts';
 import { column, listOutput, sizeColumn } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
+import { ResultError } from '../../cli/kit/result-error.ts';
 import { runArgument } from '../../cli/names/run-names.ts';
 import { agentFlag, pullingOperations, runPlace } from '../../cli/names/run-place.ts';
 import { type PulledFile, pullFiles } from '../../cli/transfers/pull-files.ts';
 
 export default defineCommand({
   summary: "Download files from a run's sandbox",
+  description: 'A file whose name cannot be used on this system is left out and reported, and the command exits with 1.',
   arguments: {
     run: runArgument,
     path: optionalArgument('A file or folder (default: everything)'),
@@ -30,6 +32,8 @@ export default defineCommand({
   }),
   async run(context, input) {
     const place = await runPlace(context, input.run, input.agent);
-    return wholeList(await pullFiles(context, place, input.path, input.to ?? '.', input.force));
+    const { files, shortfall } = await pullFiles(context, place, input.path, input.to ?? '.', input.force);
+    if (shortfall !== undefined) throw new ResultError(shortfall, wholeList(files));
+    return wholeList(files);
   },
 });

@@ -1,4 +1,4 @@
-import { renameSync, symlinkSync } from 'node:fs';
+import { existsSync, renameSync, symlinkSync } from 'node:fs';
 import { chmod, lstat, mkdir, writeFile as put, readdir, readFile, rename, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -125,6 +125,19 @@ describe('a folder to write into', () => {
     const root = await temporaryFolder();
     await put(path.join(root, 'file'), '');
     expect(new LocalFolder(root).isEmpty()).toBe(false);
+  });
+});
+
+describe('names in a folder', () => {
+  it('are distinguished if both can be files there, which is tried', async () => {
+    const folder = await temporaryFolder();
+    const future = new LocalFolder(path.join(folder, 'future/deep'));
+    expect(future.distinguishes('a', 'b')).toBe(true);
+    expect(future.distinguishes('a', 'a')).toBe(false);
+    await put(path.join(folder, 'x'), '');
+    expect(future.distinguishes('x', 'X')).toBe(!existsSync(path.join(folder, 'X')));
+    expect(future.distinguishes('n'.repeat(300), 'a')).toBe(false);
+    expect(await readdir(folder)).toEqual(['x']);
   });
 });
 

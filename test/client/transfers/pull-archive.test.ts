@@ -39,17 +39,22 @@ const gone = json(404, { error: 'file_not_found', message: 'There is no such fil
 
 async function pull(
   server: RawServer,
-  { replace = false, folder, onBytes }: { replace?: boolean; folder?: string; onBytes?: () => void } = {},
+  {
+    replace = false,
+    folder,
+    onBytes,
+    local,
+  }: { replace?: boolean; folder?: string; onBytes?: () => void; local?: Partial<LocalFolder> } = {},
 ) {
   const target = folder ?? path.join(await temporaryDirectory(), 'out');
   const { client, clock } = newClient(server.url);
   let bytes = 0;
   const opened = await openArchive(client, { runId: 'r' }, '/workspace', signal);
   if (opened === undefined) throw new Error('There is no archive.');
-  const result = pullTree(client, {
+  const tree = pullTree(client, {
     run: { runId: 'r' },
     ...opened,
-    folder: new LocalFolder(target),
+    folder: Object.assign(new LocalFolder(target), local),
     replace,
     signal,
     onBytes: (count) => {
@@ -57,7 +62,9 @@ async function pull(
       onBytes?.();
     },
   });
-  return { result, target, clock, received: () => bytes };
+  const result = tree.then(({ files }) => files);
+  result.catch(() => undefined);
+  return { tree, result, target, clock, received: () => bytes };
 }
 
 async function contentsOf(folder: string): Promise<Record<string, string>> {
@@ -166,13 +173,34 @@ describe('an archive', () => {
 
   it.each([
     ['leads out', ['../x'], 'unsafe_name'],
-    ['has a control character', ['a\nb'], 'unsafe_name'],
-    ['is the same on some systems', ['a', 'A'], 'clashing_names'],
+    ['is that of two files', ['a', './a'], 'clashing_names'],
   ])('with a name that %s is refused before anything is written', async (_, names, code) => {
     const server = await scriptedServer(archive(list(...names), ...names.map((name) => file(name)), end));
     const { result, target } = await pull(server);
     expect(await failureOf(result)).toMatchObject({ code, message: expect.not.stringContaining('files are in') });
     expect(await contentsOf(path.dirname(target))).toEqual({});
+  });
+
+  it('leaves out files whose names cannot be used, and reports them', async () => {
+    const names = ['a', 'a\nb', 'c/d'];
+    const server = await scriptedServer(archive(list(...names), ...names.map((name) => file(name)), end));
+    const { tree, target } = await pull(server);
+    expect((await tree).skipped).toEqual([{ name: '/workspace/a\nb', reason: 'it has a control character' }]);
+    expect(await contentsOf(path.dirname(target))).toEqual({ 'out/a': 'a', 'out/c/d': 'c/d' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    [true, ['readme', 'README', 'aux.c', 'end.']],
+    [false, ['readme', 'aux.c', 'end.']],
+  ])('has the names that the disk distinguishes, which is %s for case', async (distinguishesCase, expected) => {
+    const names = ['readme', 'README', 'aux.c', 'end.'];
+    const server = await scriptedServer(archive(list(...names), ...names.map((name) => file(name)), end));
+    const { tree, target } = await pull(server, { local: { distinguishes: () => distinguishesCase } });
+    const { files, skipped } = await tree;
+    expect(files.map(({ path: name }) => name)).toEqual(expected.map((name) => `/workspace/${name}`));
+    expect(skipped.map(({ name }) => name)).toEqual(distinguishesCase ? [] : ['/workspace/README']);
+    expect(await contentsOf(path.dirname(target))).toEqual(Object.fromEntries(expected.map((name) => [`out/${name}`, name])));
   });
 
   it('replaces files only if it may, keeps their permissions, and follows no links', async () => {

@@ -263,7 +263,7 @@ describe('a tree that is pulled', () => {
     const folder = await temporaryFolder();
     const pull = { run, files, base: '/workspace', folder: new LocalFolder(folder), replace: false, signal, ...options };
     const { result, error } = await pullTree(newClient(server.url).client, pull).then(
-      (value) => ({ result: value, error: undefined }),
+      ({ files: value }) => ({ result: value, error: undefined }),
       (reason: Error) => ({ result: undefined, error: reason }),
     );
     const names = (await readdir(folder, { withFileTypes: true })).flatMap((entry) => (entry.isFile() ? [entry.name] : []));

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { checkNames, safeParts, treeLimits } from '../../../src/client/transfers/local-names.ts';
+import { checkNames, safeParts, treeLimits, unusableNames } from '../../../src/client/transfers/local-names.ts';
+
+/** No disk distinguishes these names, or every disk does. */
+const [never, always] = [() => false, () => true];
+const unsafe = expect.objectContaining({ code: 'unsafe_name' }) as Error;
 
 describe('a name from the service', () => {
   it.each([
@@ -8,29 +12,43 @@ describe('a name from the service', () => {
     ['./a//b', ['a', 'b']],
     ['.hidden', ['.hidden']],
     ['...a', ['...a']],
-    ['12:30 log', ['12:30 log']],
     ['console', ['console']],
     ['コンソール', ['コンソール']],
-  ])('%j is safe', (name, parts) => expect(safeParts(name)).toEqual(parts));
+  ])('%j is safe everywhere', (name, parts) => {
+    for (const platform of ['linux', 'darwin', 'win32'] as const) expect(safeParts(name, platform)).toEqual(parts);
+  });
+
+  it.each(['', '.', '/', '/etc/passwd', '..', '../x', 'a/../b', 'a/..'])('%j is rejected, with all others', (name) => {
+    for (const platform of ['linux', 'win32'] as const) {
+      expect(() => safeParts(name, platform)).toThrow(unsafe);
+      expect(() => unusableNames(['a', name], always, platform)).toThrow(unsafe);
+    }
+  });
 
   it.each([
-    '',
-    '.',
-    '/',
-    '/etc/passwd',
-    '..',
-    '../x',
-    'a/../b',
-    'a/..',
+    'a\0b',
+    'a\nb',
+    'a\x1b[0m',
+    'a\x9b0m',
+    '\ud800',
+    `${'é'.repeat(128)}`,
+    `a/${'é'.repeat(128)}`,
+    `${'long/'.repeat(61)}${'x'.repeat(3_000)}`,
+    `${'d/'.repeat(treeLimits.depth + 1)}x`,
+  ])('%j cannot be used', (name) => {
+    for (const platform of ['linux', 'win32'] as const) {
+      expect(() => safeParts(name, platform)).toThrow(unsafe);
+      expect(unusableNames(['a', name], always, platform)).toEqual([{ name, reason: expect.any(String) as string }]);
+    }
+  });
+
+  it.each([
+    '12:30 log',
     'a\\b',
     '..\\x',
     '\\\\host\\share',
     'C:/x',
     'c:x',
-    'a\0b',
-    'a\nb',
-    'a\x1b[0m',
-    'a\x9b0m',
     'con',
     'CON.txt',
     'con .txt',
@@ -40,15 +58,18 @@ describe('a name from the service', () => {
     'com1',
     'com¹',
     'LPT9.log',
+    'aux.c',
     'a.',
     'a ',
     'a./b',
-    '\ud800',
-    `${'é'.repeat(128)}`,
-    `a/${'é'.repeat(128)}`,
-    `${'long/'.repeat(61)}${'x'.repeat(3_000)}`,
-    `${'d/'.repeat(treeLimits.depth + 1)}x`,
-  ])('%j is rejected', (name) => expect(() => safeParts(name)).toThrow(expect.objectContaining({ code: 'unsafe_name' })));
+    'what?',
+    'a|b',
+  ])('%j cannot be used on Windows', (name) => {
+    expect(() => safeParts(name, 'win32')).toThrow('Windows does not allow it');
+    expect(unusableNames(['other', name], always, 'win32')).toEqual([{ name, reason: 'Windows does not allow it' }]);
+    expect(safeParts(name, 'linux').join('/')).toBe(name);
+    expect(unusableNames(['other', name], always, 'linux')).toEqual([]);
+  });
 });
 
 describe('a name that leads out of its folder', () => {
@@ -71,7 +92,7 @@ describe('the longest names', () => {
     [300, 0],
     [301, 1],
   ])('of %i characters are cut off in messages if necessary', (length, cut) => {
-    const name = `${'x'.repeat(length - 1)}\\`;
+    const name = `${'x'.repeat(length - 1)}\n`;
     const displayName = cut === 0 ? JSON.stringify(name) : JSON.stringify(`${name.slice(0, 300)}...`);
     expect(() => safeParts(name)).toThrow(`The service names a file ${displayName}, which is not safe to write`);
   });
@@ -98,6 +119,38 @@ describe('names side by side', () => {
       expect(() => checkNames(names)).toThrow(expect.objectContaining({ code: 'clashing_names' }));
   });
 
+  it.each([
+    ['Readme', 'README'],
+    ['caf\u00e9', 'cafe\u0301'],
+    ['x/Data', 'x/data'],
+  ])('are all used if the disk distinguishes %j and %j, and only the first otherwise', (name, otherName) => {
+    expect(unusableNames(['a', name, otherName], always)).toEqual([]);
+    expect(unusableNames(['a', name, otherName], never)).toEqual([
+      { name: otherName, reason: `it is the same as ${JSON.stringify(name)} on this disk` },
+    ]);
+  });
+
+  it('lose what is in a folder that is the same as another one', () => {
+    const names = ['Data/a', 'data/b', 'data/c/d', 'Data/e', 'DATA'];
+    const reason = 'it is the same as "Data" on this disk';
+    expect(unusableNames(names, never)).toEqual(['data/b', 'data/c/d', 'DATA'].map((name) => ({ name, reason })));
+    expect(unusableNames(names, always)).toEqual([]);
+  });
+
+  it('are compared by those parts that differ', () => {
+    const asked: string[] = [];
+    unusableNames(['x/A/same/B', 'x/a/same/b'], (...parts) => asked.push(parts.join(' ')) > 0);
+    expect(new Set(asked)).toEqual(new Set(['A a']));
+  });
+
+  it.each([
+    ['a', './a'],
+    ['a', 'a/b'],
+    ['a/b', 'a'],
+  ])('are no sandbox if they are %j and %j', (...names) => {
+    expect(() => unusableNames(names, always)).toThrow(expect.objectContaining({ code: 'clashing_names' }));
+  });
+
   it('are named in the error', () => {
     expect(() => checkNames(['a', './a'])).toThrow('The service names "a" twice, which');
     expect(() => checkNames(['a', 'A'])).toThrow('The service names "a" and "A", which');
@@ -110,6 +163,7 @@ describe('names side by side', () => {
   it('do not exceed the limit', () => {
     const names = Array.from({ length: treeLimits.files }, (_, index) => `f/${index}`);
     checkNames(names);
-    expect(() => checkNames([...names, 'one more'])).toThrow(expect.objectContaining({ code: 'too_many_files' }));
+    for (const check of [checkNames, (all: string[]) => unusableNames(all, always)])
+      expect(() => check([...names, 'one more'])).toThrow(expect.objectContaining({ code: 'too_many_files' }));
   });
 });

@@ -101,7 +101,7 @@ export async function copyFiles(context: Context, { run, files, newerBytes }: Or
   const archive = usesArchive ? await openArchive(client, { runId: run.id }, workspace, context.signal) : undefined;
   const folder = await makeTemporaryFolder('aops-rerun-');
   try {
-    const pulledFiles = await pullTree(client, {
+    const { files: pulledFiles, skipped } = await pullTree(client, {
       run: { runId: run.id },
       files,
       ...(archive === undefined ? {} : { received: archive.received }),
@@ -110,6 +110,12 @@ export async function copyFiles(context: Context, { run, files, newerBytes }: Or
       replace: false,
       signal: context.signal,
     });
+    const [problem] = skipped;
+    if (problem !== undefined)
+      throw cannotRerun(
+        `its file ${JSON.stringify(problem.name)} cannot be copied through this machine: ${problem.reason}`,
+        'To start it without files, pass --no-files.',
+      );
     const { sandbox_id } = await client.call('createSandbox', {});
     const uploads = pulledFiles.map(({ path: target, target: file, size }) => ({ file, size, target }));
     await uploadFiles(context, sandbox_id, uploads);
