@@ -1,6 +1,7 @@
 /** One attempt at a request: sends it, reads the complete response, and reports what happened. It never retries and never follows redirects. */
 
 import { orAborted } from '../base/abort.ts';
+import { isInvalidHttp } from '../base/invalid-http.ts';
 import type { Dispatcher } from '../base/undici.ts';
 import { hasTooFewAddresses, tooFewAddresses } from '../base/web-assembly-memory.ts';
 import { type Answer, exchange, type Listener } from './exchange.ts';
@@ -87,7 +88,7 @@ const reasons: Record<string, string> = {
 
 /** Classifies a failure of the connection by its code. */
 export function failure(error: unknown): Failure {
-  const { code = '', message = '', name = '', syscall } = error as { code?: string; message?: string; name?: string; syscall?: string };
+  const { code = '', message = '', syscall } = error as { code?: string; message?: string; syscall?: string };
   const failureOf = (reason: string, maybeSent: boolean, final: boolean): Failure => ({
     kind: 'failure',
     maybeSent,
@@ -98,7 +99,7 @@ export function failure(error: unknown): Failure {
   const problem = connectionProblem(error, failure) ?? addressLimitProblem(error);
   if (problem) return { kind: 'failure', maybeSent: false, cause: error, ...problem };
   if (/before secure TLS connection was established/.test(message)) return failureOf('the TLS handshake broke off', false, false);
-  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return failureOf('the answer was not valid HTTP', true, true);
+  if (isInvalidHttp(error)) return failureOf('the answer was not valid HTTP', true, true);
   if (code === 'ERR_BODY_LIMIT') return failureOf(message, true, true);
   const plain = failureOf(
     reasons[code] ?? `the connection failed${code === '' ? '' : ` (${code})`}`,

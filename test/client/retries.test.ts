@@ -98,8 +98,12 @@ describe('a read', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is not retried after an answer that is not HTTP', async () => {
-    const server = await scriptedServer(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
+  it.each([
+    ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['a status below 100', 'HTTP/1.1 099 No\r\n\r\n'],
+    ['a change of protocols that was not requested', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n'],
+  ])('is not retried after an answer that is not valid HTTP: %s', async (_, answer) => {
+    const server = await scriptedServer(raw(answer, 'close'));
     const { client } = newClient(server.url);
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 8, message: expect.stringContaining('not valid HTTP') });
     expect(server.requests).toHaveLength(1);

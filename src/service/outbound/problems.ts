@@ -1,4 +1,5 @@
 /** Why an outbound request got no response, as half a sentence. Does not reveal anything about this machine. */
+import { isInvalidHttp } from '../../base/invalid-http.ts';
 import { HostNotAllowedError } from './guarded-lookup.ts';
 
 const reasons: Record<string, string> = {
@@ -18,6 +19,6 @@ export function connectionProblem(error: unknown): string {
   const { code = '', name = '', message = '', errors } = error as { code?: string; name?: string; message?: string; errors?: unknown[] };
   if (error instanceof HostNotAllowedError || (error instanceof Error && code === '' && name === 'Error')) return message;
   if (errors?.length) return connectionProblem(errors[0]);
-  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return 'the response was not valid HTTP';
+  if (isInvalidHttp(error)) return 'the response was not valid HTTP';
   return reasons[code] ?? `the connection failed${code === '' ? '' : ` (${code})`}`;
 }

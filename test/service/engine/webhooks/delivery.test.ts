@@ -159,6 +159,8 @@ describe('a receiver', () => {
     ['hangs up', (socket: Socket) => socket.resetAndDestroy(), /reset|closed/],
     ['closes without a word', (socket: Socket) => socket.end(), /closed/],
     ['talks nonsense', (socket: Socket) => socket.end('SSH-2.0-nothing\r\n\r\n'), /not valid HTTP/],
+    ['changes protocols', (socket: Socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n'), /not valid HTTP/],
+    ['has a status below 100', (socket: Socket) => socket.end('HTTP/1.1 099 No\r\n\r\n'), /not valid HTTP/],
     [
       'sends too many headers',
       (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\n${'x-a: 1234567890\r\n'.repeat(5_000)}\r\n`),
