@@ -145,6 +145,15 @@ describe('failures', () => {
     expect(lines[2]?.error).toMatchObject({ data: { error: 'outcome_unknown' } });
   });
 
+  it('include a response without the answer to the request', async () => {
+    const server = await scriptedServer(json(200, { jsonrpc: '2.0', id: 'another', result: {} }), json(200, { jsonrpc: '2.0', id: 1 }));
+    const { repliesTo } = newBridge(server);
+    await repliesTo(rpc('a', 1));
+    const message = 'The service answered 200 without an answer to this request.';
+    for (const { error } of await repliesTo(rpc('a', 1)))
+      expect(error).toEqual({ code: -32_000, message, data: { error: 'unusable_answer' } });
+  });
+
   it('of the connection are retried, a change with the same key', async () => {
     const server = await scriptedServer(partial(200, 100, '{"json', 'close'), json(503, {}), result({ ok: true }));
     const lines = await newBridge(server).repliesTo(call(1));
@@ -209,6 +218,16 @@ describe('sessions', () => {
     ]);
     expect(messageOf(server.requests[3] as RecordedRequest).id).not.toBe(0);
     expect(logEntries).toHaveLength(1);
+  });
+
+  it('begin only with a version', async () => {
+    const server = await scriptedServer(result({}, { 'mcp-session-id': 's1' }), acceptance, result());
+    const { repliesTo } = newBridge(server);
+    await repliesTo(...handshake);
+    await repliesTo(call(1));
+    expect(server.requests.map(({ headers }) => [headers['mcp-session-id'], headers['mcp-protocol-version']])).toEqual(
+      Array.from({ length: 3 }, () => [undefined, undefined]),
+    );
   });
 
   it('that are forgotten twice are an error', async () => {

@@ -110,6 +110,19 @@ describe('a service of the legacy era', () => {
     expect(new Set(requests.slice(2).map(({ version }) => version))).toEqual(new Set(['2025-11-25']));
   });
 
+  it('is told the end of a session only if it has started one', async () => {
+    const server = await scriptedServer(
+      rpcFailure(400, -32_600),
+      result({ protocolVersion: '2025-11-25', capabilities: {}, serverInfo: {} }),
+      answer(202, ''),
+      result({ tools: [] }),
+    );
+    const session = sessionAt(server.url);
+    await listTools(session);
+    await session.close();
+    expect(server.requests.map(({ method }) => method)).toEqual(Array.from({ length: 4 }, () => 'POST'));
+  });
+
   it.each([[['2025-11-25']], [['2025-06-18']], [['2099-01-01', '2025-11-25', 1]]])(
     'is recognised by the versions %j',
     async (supported) => {

@@ -333,6 +333,22 @@ describe('writing', () => {
     expect(await readdir(folder)).toEqual(['a']);
   });
 
+  it('does not replace a file that appears before staged files get their names, and removes the others', async () => {
+    const folder = await temporaryFolder();
+    const local = new LocalFolder(folder);
+    const staged = [];
+    for (const name of ['a', 'b', 'c']) staged.push(await local.stage(name, [Buffer.from('new')], false));
+    await put(path.join(folder, 'b'), 'mine');
+    let placed = 0;
+    await expect(local.place(staged, new AbortController().signal, () => placed++)).rejects.toMatchObject({
+      code: 'file_exists',
+      message: `${path.join(folder, 'b')} already exists.`,
+    });
+    expect(placed).toBe(1);
+    expect((await readdir(folder)).sort()).toEqual(['a', 'b']);
+    expect(await readFile(path.join(folder, 'b'), 'utf8')).toBe('mine');
+  });
+
   it('sets the usual permissions, and keeps those of a replaced file', async () => {
     const folder = await temporaryFolder();
     const modeOf = async (name: string): Promise<number> => (await stat(path.join(folder, name))).mode & 0o7777;

@@ -203,6 +203,15 @@ describe('an archive', () => {
     expect(await contentsOf(path.dirname(target))).toEqual(Object.fromEntries(expected.map((name) => [`out/${name}`, name])));
   });
 
+  it.each([
+    [401, 4],
+    [403, 5],
+  ])('that is refused with %i is not tried in another way', async (status, exit) => {
+    const server = await scriptedServer(json(status, { error: 'no', message: 'No.' }));
+    await expect(pull(server)).rejects.toMatchObject({ exit, message: expect.stringContaining('No.') });
+    expect(server.requests).toHaveLength(1);
+  });
+
   it('replaces files only if it may, keeps their permissions, and follows no links', async () => {
     const folder = await temporaryDirectory();
     await put(path.join(folder, 'a'), 'old', { mode: 0o600 });
