@@ -117,7 +117,7 @@ async function placeReceived(
       for (const { partial } of complete) partial.discard();
       throw error;
     }
-    if (complete.length > 0) placing = folder.place(complete, signal, onFile);
+    placing = folder.place(complete, signal, onFile);
     // Its failure is thrown by whoever waits for it next.
     placing.catch(() => undefined);
   };

@@ -173,6 +173,7 @@ describe('an archive', () => {
 
   it.each([
     ['leads out', ['../x'], 'unsafe_name'],
+    ['has a way back', ['a/../b'], 'unsafe_name'],
     ['is that of two files', ['a', './a'], 'clashing_names'],
   ])('with a name that %s is refused before anything is written', async (_, names, code) => {
     const server = await scriptedServer(archive(list(...names), ...names.map((name) => file(name)), end));

@@ -304,6 +304,17 @@ describe('a tree that is pulled', () => {
     expect(result?.[0]?.target).toBe(path.join(folder, base === '/' ? 'workspace/a' : 'a'));
   });
 
+  it('finds existing files in folders before it writes anything', async () => {
+    const server = await serviceOf({ '/workspace/a': [text('a', 'abc')] });
+    const local = await temporaryFolder();
+    await mkdir(path.join(local, 'd'));
+    for (const name of ['d/b', 'd/c']) await put(path.join(local, name), 'mine');
+    const { error } = await pullFiles(server, [fileOf('a'), fileOf('d/x'), fileOf('d/c')], { folder: new LocalFolder(local) });
+    expect(error).toMatchObject({ code: 'file_exists', message: `${path.join(local, 'd/c')} already exists.` });
+    expect(await readdir(local)).toEqual(['d']);
+    expect(server.requests).toEqual([]);
+  });
+
   it('rejects names outside its folder before it writes anything', async () => {
     const server = await scriptedServer();
     const { error, writtenFiles } = await pullFiles(server, [fileOf('a', contentOf('/workspace/a')), { path: '/etc/x', size: 1 }]);

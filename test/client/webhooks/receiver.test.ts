@@ -25,6 +25,7 @@ function signHeaders(body: string, id = 'msg_1', signingKey: Uint8Array = key): 
 /** A receiver whose caller answers with this status. */
 async function newReceiver(onDelivery: (delivery: ReceivedDelivery) => Promise<number> = async () => 204) {
   const deliveries: ReceivedDelivery[] = [];
+  const answers: number[] = [];
   const receiver = await receiveWebhooks({
     port: 0,
     secrets: [key],
@@ -33,9 +34,10 @@ async function newReceiver(onDelivery: (delivery: ReceivedDelivery) => Promise<n
       deliveries.push(delivery);
       return onDelivery(delivery);
     },
+    onAnswered: (_, status) => answers.push(status),
   });
   afterTest(() => receiver.close());
-  return { receiver, deliveries };
+  return { receiver, deliveries, answers };
 }
 
 /** Sends a request and returns the status and the headers of its response. */
@@ -84,6 +86,28 @@ describe('a receiver', () => {
   it('answers 500 if its caller fails', async () => {
     const { receiver } = await newReceiver(() => Promise.reject(new Error('no')));
     expect(await send(receiver.url, signHeaders('x'), 'x')).toMatchObject({ status: 500 });
+  });
+
+  it('reports the answers that were sent, and not those that were lost with the connection', async () => {
+    let abort: (() => void) | undefined;
+    const { receiver, answers } = await newReceiver(async ({ body }) => {
+      if (body.toString() !== 'lost') return 204;
+      abort?.();
+      await disconnected;
+      // The receiver has noticed once it has answered another request.
+      await send(receiver.url, signHeaders('x', 'msg_2'), 'x');
+      return 204;
+    });
+    const disconnected = new Promise<void>((resolve) => {
+      const request = http.request(receiver.url, { method: 'POST', headers: signHeaders('lost'), agent: false });
+      request.on('error', () => undefined).on('close', resolve);
+      abort = () => request.destroy();
+      request.end('lost');
+    });
+    await disconnected;
+    await send(receiver.url, {}, '', 'GET');
+    await receiver.close();
+    expect(answers).toEqual([204]);
   });
 
   it('accepts only POST', async () => {
