@@ -101,8 +101,8 @@ async function receive(request: IncomingMessage, options: ReceiverOptions, seenI
 
 function remember(seenIds: Set<string>, id: string): void {
   seenIds.add(id);
-  const [oldest] = seenIds;
-  if (seenIds.size > rememberedIds && oldest !== undefined) seenIds.delete(oldest);
+  const [oldest = id] = seenIds;
+  if (seenIds.size > rememberedIds) seenIds.delete(oldest);
 }
 
 const headerPairs = (rawHeaders: readonly string[]): [string, string][] =>
