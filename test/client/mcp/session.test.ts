@@ -64,6 +64,15 @@ describe('the modern era', () => {
     expect(bodies[0]).toBe(bodies[1]);
   });
 
+  it('sends a key with calls of tools, except those that only read', async () => {
+    const server = (await scriptedServer()).always(result({ content: [] }));
+    const session = sessionAt(server.url);
+    const inputSchema = {} as ListedTool['inputSchema'];
+    await callTool(session, { name: 'read', inputSchema, annotations: { readOnlyHint: true } }, {});
+    await callTool(session, { name: 'write', inputSchema }, {});
+    expect(server.requests.map(({ headers }) => headers['idempotency-key'] !== undefined)).toEqual([false, true]);
+  });
+
   it('reports failures with and without a status', async () => {
     const server = await scriptedServer(result({}), rpcFailure(200, -32_602, 'wrong name'), rpcFailure(404, -32_601, 'Method not found'));
     const session = sessionAt(server.url);
@@ -121,6 +130,18 @@ describe('a service of the legacy era', () => {
     await listTools(session);
     await session.close();
     expect(server.requests.map(({ method }) => method)).toEqual(Array.from({ length: 4 }, () => 'POST'));
+  });
+
+  it('is assumed to have the version that was requested if it names none', async () => {
+    const server = await scriptedServer(
+      rpcFailure(400, -32_600),
+      result({}, { 'mcp-session-id': 's' }),
+      answer(202, ''),
+      result({ tools: [] }),
+    );
+    await listTools(sessionAt(server.url));
+    const { params } = messageOf(server.requests[1] as RecordedRequest);
+    expect(server.requests[3]?.headers['mcp-protocol-version']).toBe(params?.protocolVersion);
   });
 
   it.each([[['2025-11-25']], [['2025-06-18']], [['2099-01-01', '2025-11-25', 1]]])(

@@ -23,6 +23,7 @@ describe('a name from the service', () => {
       expect(() => safeParts(name, platform)).toThrow(unsafe);
       expect(() => unusableNames(['a', name], always, platform)).toThrow(unsafe);
     }
+    expect(() => checkNames(['a', name])).toThrow(unsafe);
   });
 
   it.each([
