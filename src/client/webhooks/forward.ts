@@ -1,5 +1,6 @@
 /** Sends a delivery to another address, byte for byte, with the headers that its signature needs. */
 import { Agent } from '../../base/undici.ts';
+import { failure } from '../transport.ts';
 import { webhookHeaders } from './signature.ts';
 
 const forwardedHeaders: readonly string[] = ['content-type', 'user-agent', ...webhookHeaders];
@@ -40,7 +41,7 @@ export class Forwarder {
       await response.body.dump();
       return { status: response.statusCode, ...duration() };
     } catch (error) {
-      return { problem: problemOf(error as Error & { code?: string }), ...duration() };
+      return { problem: problemOf(error), ...duration() };
     }
   }
 
@@ -49,8 +50,7 @@ export class Forwarder {
   }
 }
 
-function problemOf({ code, name, message }: Error & { code?: string }): string {
-  if (code === 'ECONNREFUSED') return 'the connection was refused';
-  if (name === 'TimeoutError') return `there was no response within ${timeLimit / 1_000} s`;
-  return message;
+function problemOf(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `there was no response within ${timeLimit / 1_000} s`;
+  return failure(error).reason;
 }

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { Forwarder } from '../../../src/client/webhooks/forward.ts';
 import { type ReceivedDelivery, receiveWebhooks } from '../../../src/client/webhooks/receiver.ts';
-import { answer, noAnswer } from '../../faults/raw-server.ts';
+import { answer, noAnswer, raw } from '../../faults/raw-server.ts';
 import { ManualClock } from '../../service/helpers/clock.ts';
 import { closedPort } from '../../support/ports.ts';
 import { afterTest } from '../../support/temporary.ts';
@@ -204,6 +204,12 @@ describe('forwarding', () => {
     const refusedForwarder = forwarderTo(`http://127.0.0.1:${await closedPort()}`);
     expect(await refusedForwarder.forward(delivery([]))).toMatchObject({ problem: 'the connection was refused' });
     const lossyForwarder = forwarderTo((await scriptedServer(noAnswer('close'))).url);
-    expect(await lossyForwarder.forward(delivery([]))).toMatchObject({ problem: expect.stringMatching(/closed/) });
+    expect(await lossyForwarder.forward(delivery([]))).toMatchObject({
+      problem: 'the connection was closed before the answer was complete',
+    });
+    for (const text of ['nonsense\r\n\r\n', 'HTTP/1.1 101 Switching Protocols\r\n\r\n']) {
+      const server = await scriptedServer(raw(text, 'close'));
+      expect(await forwarderTo(server.url).forward(delivery([]))).toMatchObject({ problem: 'the answer was not valid HTTP' });
+    }
   });
 });
