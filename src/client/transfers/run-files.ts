@@ -4,6 +4,7 @@ import { AopsError, exitCodes } from '../../base/errors.ts';
 import { Slots } from '../../base/slots.ts';
 import type { SandboxFileContent, SandboxFileEntry } from '../../interface/types.ts';
 import type { Client } from '../client.ts';
+import { UnusableAnswerError } from '../errors.ts';
 import { type DownloadOptions, download } from './download.ts';
 import { fileChanged } from './download-answer.ts';
 import { tooDeep, tooManyFiles, treeLimits } from './local-names.ts';
@@ -47,6 +48,7 @@ export async function listRunFolder(
       ? await client.call('listRunSandboxFiles', { params: { run_id: runId }, query }, options)
       : await client.call('listAgentRunSandboxFiles', { params: { agent_id: agentId, run_id: runId }, query }, options);
   requireFiles(data.sandboxStatus, data.path);
+  if (!Array.isArray(data.entries)) throw new UnusableAnswerError({ status: 200 }, 'the list "entries"');
   return data;
 }
 
@@ -130,8 +132,9 @@ export async function* runFileBytes(
 const inlineBytes = (text: string, encoding: string | undefined): Uint8Array =>
   Buffer.from(text, encoding === 'base64' ? 'base64' : 'utf8');
 
-function requireFiles(status: string, path: string): void {
-  if (status === 'running' || status === 'paused') return;
+/** A service that leaves out the status is believed to have the files that it lists. */
+function requireFiles(status: string | undefined, path: string): void {
+  if (typeof status !== 'string' || status === 'running' || status === 'paused') return;
   if (status === 'not_found')
     throw new AopsError('The files of this run no longer exist, because its sandbox was removed.', {
       code: 'sandbox_not_found',

@@ -94,6 +94,17 @@ describe('the files of a run', () => {
     expect(await readRunFile(client, run, '/workspace/a', signal)).toEqual(file);
   });
 
+  it('are listed by a service that leaves out the status, and are not without a list', async () => {
+    const entries = [{ name: 'a', path: '/workspace/a', type: 'file', size: 1 }];
+    const server = await scriptedServer(json(200, { data: { path: '/workspace', entries } }), json(200, { data: { path: '/workspace' } }));
+    const { client } = newClient(server.url);
+    expect(await listRunFolder(client, run, '/workspace', signal)).toMatchObject({ entries });
+    expect(await failureOf(listRunFolder(client, run, '/workspace', signal))).toMatchObject({
+      code: 'unusable_answer',
+      message: 'The service answered 200 without the list "entries" that this operation returns.',
+    });
+  });
+
   it.each([
     ['not_found', { code: 'sandbox_not_found', exit: 3, message: expect.stringContaining('its sandbox was removed') }],
     ['error', { code: 'sandbox_error', exit: 8, message: 'The sandbox has no readable files at /workspace: its status is error.' }],
