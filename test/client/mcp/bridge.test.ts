@@ -123,6 +123,17 @@ describe('messages', () => {
   });
 });
 
+it('calls have keys of their own, whatever the key of the command', async () => {
+  const keys: unknown[] = [];
+  for (let start = 0; start < 2; start++) {
+    const server = await scriptedServer(result(), result());
+    await newBridge(server, { idempotencyKey: 'key-of-the-command' }).repliesTo(call(1), call(2));
+    keys.push(...server.requests.map(({ headers }) => headers['idempotency-key']));
+  }
+  expect(new Set(keys).size).toBe(4);
+  for (const key of keys) expect(key).not.toContain('key-of-the-command');
+});
+
 describe('failures', () => {
   it("are one answer to the request: the service's own failures in its form, others in ours", async () => {
     const server = await scriptedServer(
