@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { writeFile as put, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { AopsError } from '../../../src/base/errors.ts';
 import { LocalFolder } from '../../../src/client/transfers/local-files.ts';
 import { openArchive } from '../../../src/client/transfers/pull-archive.ts';
 import { pullTree } from '../../../src/client/transfers/pull-tree.ts';
@@ -243,10 +244,11 @@ describe('an archive', () => {
   it('leaves nothing behind when the command is aborted', async () => {
     const folder = await temporaryDirectory();
     const controller = new AbortController();
+    const interruption = new AopsError('Interrupted.', { code: 'interrupted', exit: 130 });
     const server = await scriptedServer(cut(Buffer.concat([list('a', 'b'), file('a')])));
     const { client } = newClient(server.url);
     const opened = await openArchive(client, { runId: 'r' }, '/workspace', controller.signal);
-    const onBytes = (): void => controller.abort(new Error('stopped'));
+    const onBytes = (): void => controller.abort(interruption);
     const result = pullTree(client, {
       run: { runId: 'r' },
       ...(opened as NonNullable<typeof opened>),
@@ -255,7 +257,7 @@ describe('an archive', () => {
       signal: controller.signal,
       onBytes,
     });
-    expect(await failureOf(result)).toMatchObject({ message: 'stopped' });
+    expect(await failureOf(result)).toBe(interruption);
     expect(await readdir(folder)).toEqual([]);
   });
 });
