@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Page, pagedRows } from '../../src/client/paging.ts';
+import { AnswerTooLargeError } from '../../src/client/errors.ts';
+import { type Page, pagedRows, shrinking } from '../../src/client/paging.ts';
 
 interface Row {
   id: string;
@@ -152,5 +153,39 @@ describe('paging', () => {
       ),
       { seed: 1, numRuns: 100 },
     );
+  });
+});
+
+describe('pages that are too large for the client', () => {
+  const tooLarge = () => new AnswerTooLargeError('the answer is too large', {}, undefined);
+
+  it('are requested with half as many rows, from then on, until they fit', async () => {
+    const requests: unknown[][] = [];
+    const fetchPage = shrinking(async (limit, offset, word: string) => {
+      requests.push([limit, offset, word]);
+      if (limit > 30) throw tooLarge();
+      return limit;
+    });
+    expect(await fetchPage(100, 0, 'a')).toBe(25);
+    expect(await fetchPage(75, 25, 'b')).toBe(25);
+    expect(await fetchPage(10, 50, 'c')).toBe(10);
+    expect(requests).toEqual([
+      [100, 0, 'a'],
+      [50, 0, 'a'],
+      [25, 0, 'a'],
+      [25, 25, 'b'],
+      [10, 50, 'c'],
+    ]);
+  });
+
+  it('fail if a single row is too large, or for another reason', async () => {
+    const limits: number[] = [];
+    const fetchPage = shrinking(async (limit) => {
+      limits.push(limit);
+      throw tooLarge();
+    });
+    await expect(fetchPage(5, 0)).rejects.toMatchObject({ code: 'answer_too_large' });
+    expect(limits).toEqual([5, 2, 1]);
+    await expect(shrinking(() => Promise.reject(new Error('no')))(5, 0)).rejects.toThrow('no');
   });
 });
