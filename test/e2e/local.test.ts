@@ -1,8 +1,7 @@
 /** The life cycle of the local service, with the real binary. */
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, watch, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { lchown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -219,30 +218,6 @@ describe.concurrent('the service does not start because of', () => {
     expect((await machine.aops('agents', 'list')).code).toBe(0);
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect(await machine.json<Status>('local', 'status')).toMatchObject({ running: false });
-  });
-
-  it('another process deletes the data: it starts once everything is deleted', async () => {
-    const machine = await Machine.create();
-    const data = path.join(machine.folder, 'data/local');
-    expect((await machine.aops('local', 'up')).code).toBe(0);
-    expect((await machine.aops('local', 'down')).code).toBe(0);
-    const sandbox = path.join(data, 'sandboxes', randomUUID());
-    await mkdir(sandbox, { recursive: true });
-    for (let file = 0; file < 4_000; file++) writeFileSync(path.join(sandbox, String(file)), '');
-    const watcher = watch(sandbox);
-    const { child, finished } = machine.start(...commandLine('local', 'reset', '--yes'));
-    await once(watcher, 'change');
-    child.kill('SIGSTOP');
-    watcher.close();
-    // It ends in any case, because its port is taken.
-    expect(await machine.aops('serve', '--data-dir', data, '--port', String(await takenPort()), '--json')).toMatchObject({
-      code: 6,
-      stderr: expect.stringContaining('"data_directory_in_use"') as string,
-    });
-    child.kill('SIGCONT');
-    expect(await finished).toMatchObject({ code: 0, stdout: `Deleted the data in ${data}.\n`, stderr: '' });
-    expect(existsSync(data)).toBe(false);
-    expect((await machine.aops('local', 'up')).code).toBe(0);
   });
 
   it('removes files that a run has made read-only, such as module caches', async () => {
