@@ -1,5 +1,6 @@
 /** Faults of downloads, through the command line. None of them leaves a partial file, or a file in the wrong place. */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile as put, readdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -183,35 +184,65 @@ describe('a download', () => {
   });
 });
 
+/** Whether two names are two files on this disk. */
+async function distinguishes(name: string, otherName: string): Promise<boolean> {
+  const folder = await temporaryFolder();
+  await put(path.join(folder, name), '');
+  return otherName === '' || !existsSync(path.join(folder, otherName));
+}
+
 describe('a tree', () => {
   const validFile = { path: '/workspace/fine', size: 3 };
   const text = { text: 'abc' };
+
+  /** A service with these files, all of which contain the same, next to one with an ordinary name. */
+  const serviceWith = (paths: readonly string[]): Promise<RawServer> =>
+    fakeService(
+      { '/workspace': [validFile, ...paths.map((file) => ({ path: file, size: 3 }))] },
+      Object.fromEntries(['/workspace/fine', ...paths].map((file) => [file, text])),
+    );
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  const controlCharacter = /[\u0000-\u0009\u000b-\u001f]/;
 
   it.each<[string, string[]]>([
     ['../x', ['/workspace/../x']],
     ['/etc/x', ['/etc/x']],
     ['a climbing folder', ['/workspace/a/../../x']],
-    ['a name with a backslash', ['/workspace/..\\x']],
-    ['a control character', ['/workspace/a\u0007b']],
-    ['an escape sequence', ['/workspace/\u001b]52;c;eA==\u0007']],
-    ['a trailing dot', ['/workspace/a.']],
-    ['a reserved name', ['/workspace/aux.txt']],
-    ['a name that is too long', [`/workspace/${'x'.repeat(256)}`]],
-    ['letters of another size', ['/workspace/a', '/workspace/A']],
-    ['another normal form', ['/workspace/caf\u00e9', '/workspace/cafe\u0301']],
     ['the same name twice', ['/workspace/a', '/workspace/a']],
-    ['a file and a folder of one name', ['/workspace/a', '/workspace/A/b']],
   ])('with %s is rejected completely', async (_, paths) => {
-    const service = await fakeService(
-      { '/workspace': [validFile, ...paths.map((file) => ({ path: file, size: 3 }))] },
-      { '/workspace/fine': text },
-    );
+    const service = await serviceWith(paths);
     const pullResult = await pull(service);
     expect(pullResult).toMatchObject({ code: 1, stdout: '', files: {} });
     expect(pullResult.stderr).toMatch(/^error: The service names .*\nhint: Nothing was written/);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-    expect(pullResult.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
     expect(service.requests.filter((request) => request.path.includes('/content'))).toEqual([]);
+  });
+
+  it.each<[string, string]>([
+    ['a control character', '/workspace/a\u0007b'],
+    ['an escape sequence', '/workspace/\u001b]52;c;eA==\u0007'],
+    ['a name that is too long', `/workspace/${'x'.repeat(256)}`],
+  ])('with %s is written without that file', async (_, name) => {
+    const service = await serviceWith([name]);
+    const pullResult = await pull(service);
+    expect(pullResult).toMatchObject({ code: 1, files: { fine: 'abc' } });
+    expect(pullResult.stderr).toMatch(/^error: 1 of 2 files was not written because of its name: .*\nhint: Save such a file/);
+    expect(pullResult.stderr).not.toMatch(controlCharacter);
+    expect(service.requests.filter((request) => request.path.includes('/content'))).toHaveLength(1);
+  });
+
+  it.each<[string, string[]]>([
+    ['a name with a backslash', ['..\\x']],
+    ['a trailing dot', ['a.']],
+    ['a reserved name', ['aux.txt']],
+    ['letters of another size', ['a', 'A']],
+    ['another normal form', ['caf\u00e9', 'cafe\u0301']],
+    ['a file and a folder of one name', ['a', 'A/b']],
+  ])('with %s is written completely if the disk allows it', async (_, names) => {
+    const isAllowed = await distinguishes(names[0] as string, (names[1] ?? '').split('/')[0] as string);
+    const pullResult = await pull(await serviceWith(names.map((name) => `/workspace/${name}`)));
+    const written = isAllowed ? names : names.slice(0, 1);
+    expect(pullResult.code).toBe(written.length === names.length ? 0 : 1);
+    expect(pullResult.files).toEqual(Object.fromEntries(['fine', ...written].map((name) => [name, 'abc'])));
   });
 
   it('with folders that contain themselves ends', async () => {
