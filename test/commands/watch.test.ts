@@ -561,7 +561,7 @@ describe.concurrent('runs start --pull', () => {
   it.each([
     ['completed', '', 1, 'error: The run completed, but not all of its files were saved'],
     ['failed', '\n- fail: "no luck"', 10, 'Not all files of the run were saved'],
-  ])('leaves out files whose names cannot be used, and says so: %s', async (status, end, code, start) => {
+  ])('leaves out and reports files whose names cannot be used: %s', async (status, end, code, start) => {
     const place = `odd-${status}`;
     const agent = await service.agent(`- write: { path: a.txt, content: "A" }\n- exec: { run: "printf 'b\\\\nc' | xargs -0 touch" }${end}`);
     const result = await service.cli(['runs', 'start', '--agent', agent, '--pull', place]);
