@@ -98,15 +98,14 @@ describe('messages', () => {
   });
 
   it('can belong to the modern era: the headers repeat their contents', async () => {
-    const server = await scriptedServer(result());
-    await newBridge(server).repliesTo(
-      rpc('tools/call', 1, { name: 'do', _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }),
-    );
-    expect(server.requests[0]?.headers).toMatchObject({
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': 'do',
-    });
+    const server = await scriptedServer(result(), result());
+    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+    const { repliesTo } = newBridge(server);
+    await repliesTo(rpc('tools/call', 1, { name: 'do', _meta }));
+    await repliesTo(rpc('resources/read', 2, { uri: 'file:///a', _meta }));
+    const [first, second] = server.requests.map(({ headers }) => headers);
+    expect(first).toMatchObject({ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'do' });
+    expect(second).toMatchObject({ 'mcp-method': 'resources/read', 'mcp-name': 'file:///a' });
   });
 
   it('carry a key each if they may change something, and none if the service declares them read-only', async () => {

@@ -119,6 +119,18 @@ describe('a service of the legacy era', () => {
     expect(new Set(requests.slice(2).map(({ version }) => version))).toEqual(new Set(['2025-11-25']));
   });
 
+  it.each([
+    [404, -32_000, true],
+    [404, -32_601, false],
+    [406, -32_000, true],
+    [409, -32_000, false],
+  ])('is recognized by the refusal %i with %i: %s', async (status, code, isLegacy) => {
+    const server = await scriptedServer(rpcFailure(status, code), result({}), answer(202, ''), result({ tools: [] }));
+    const outcome = await listTools(sessionAt(server.url)).catch(() => 'refused');
+    expect(outcome).toEqual(isLegacy ? [] : 'refused');
+    expect(server.requests).toHaveLength(isLegacy ? 4 : 1);
+  });
+
   it('is told the end of a session only if it has started one', async () => {
     const server = await scriptedServer(
       rpcFailure(400, -32_600),

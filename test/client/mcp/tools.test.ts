@@ -1,7 +1,7 @@
 /** Lists of tools, and which tools a policy permits. */
 import { expect, it } from 'vitest';
 import type { McpSession } from '../../../src/client/mcp/session.ts';
-import { toolPolicy } from '../../../src/client/mcp/tool-policy.ts';
+import { listedTools, toolPolicy } from '../../../src/client/mcp/tool-policy.ts';
 import { type ListedTool, listTools } from '../../../src/client/mcp/tools.ts';
 
 const tool = (name: string, readOnlyHint = false): ListedTool => ({ name, inputSchema: {}, annotations: { readOnlyHint } });
@@ -45,4 +45,10 @@ it('a policy names the patterns that match nothing, and those that match only wh
   expect([...(policy.permitted ?? [])]).toEqual(['read_a']);
   expect([unknown, excluded]).toEqual([['none'], ['write_*']]);
   expect(toolPolicy(tools, { readOnly: false, allow })).toMatchObject({ unknown: ['none'], excluded: [] });
+});
+
+it('what is no tool is left out of a list that is passed on, and another result is unchanged', () => {
+  const result = { tools: [null, 'a', { name: 1 }, { name: 'a', extra: 1 }, { name: 'b' }], nextCursor: 'c' };
+  expect(listedTools(result, (name) => name === 'a')).toEqual({ tools: [{ name: 'a', extra: 1 }], nextCursor: 'c' });
+  expect(listedTools({ tools: 'none' }, () => true)).toEqual({ tools: 'none' });
 });

@@ -343,6 +343,7 @@ describe('writing', () => {
     await expect(local.place(staged, new AbortController().signal, () => placed++)).rejects.toMatchObject({
       code: 'file_exists',
       message: `${path.join(folder, 'b')} already exists.`,
+      hint: expect.stringContaining('--force'),
     });
     expect(placed).toBe(1);
     expect((await readdir(folder)).sort()).toEqual(['a', 'b']);

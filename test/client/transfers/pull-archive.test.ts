@@ -104,6 +104,14 @@ describe('an archive', () => {
     ]);
   });
 
+  it('that breaks off before the first file has arrived is requested again', async () => {
+    const server = await scriptedServer(cut(list('a')), archive(list('a'), file('a'), end));
+    const { result, target } = await pull(server);
+    await result;
+    expect(await contentsOf(target)).toEqual({ a: 'a' });
+    expect(new Set(pathsOf(server)).size).toBe(1);
+  });
+
   it('may break off any number of times, as long as it makes progress', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     const steps = names.map((name, index) => cut(Buffer.concat([list(...names.slice(index)), file(name)])));
