@@ -16,6 +16,8 @@ const ownFolders: Readonly<Record<string, RegExp>> = {
   contained: /^(group|passwd|trial-[0-9a-f-]{36})$/,
 };
 
+type Remove = typeof removeTree;
+
 /** The names in a data directory; none if it does not exist. @throws AopsError `not_readable` */
 export const namesIn = (dataDirectory: string): Promise<string[]> =>
   readdir(dataDirectory).catch((error: unknown) => {
@@ -25,15 +27,16 @@ export const namesIn = (dataDirectory: string): Promise<string[]> =>
 
 /**
  * Removes the data of a stopped service, and its directory if nothing else is in it. A service that starts meanwhile is refused.
+ * @param remove removes a file or a folder with everything in it
  * @returns the names of other files and folders in the directory
  * @throws AopsError `data_directory_in_use`, `data_directory_foreign`, or the system's error
  */
-export async function removeData(dataDirectory: string): Promise<string[]> {
+export async function removeData(dataDirectory: string, remove: Remove = removeTree): Promise<string[]> {
   const otherNames = await removeDatabase(dataDirectory, async () => {
-    await removeOwn(dataDirectory, ownName);
+    await removeOwn(dataDirectory, ownName, remove);
     for (const [name, own] of Object.entries(ownFolders)) {
       const folder = path.join(dataDirectory, name);
-      await removeOwn(folder, own);
+      await removeOwn(folder, own, remove);
       // Fails if the folder contains other files or does not exist.
       await rmdir(folder).catch(() => undefined);
     }
@@ -44,7 +47,7 @@ export async function removeData(dataDirectory: string): Promise<string[]> {
   return otherNames;
 }
 
-async function removeOwn(folder: string, own: RegExp): Promise<void> {
+async function removeOwn(folder: string, own: RegExp, remove: Remove): Promise<void> {
   const names = await readdir(folder).catch(() => []);
-  for (const name of names) if (own.test(name)) await removeTree(path.join(folder, name));
+  for (const name of names) if (own.test(name)) await remove(path.join(folder, name));
 }

@@ -2,13 +2,11 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { removeTree } from '../../../src/base/remove-tree.ts';
 import { removeData } from '../../../src/service/backup/index.ts';
 import { startService } from '../../../src/service/service.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
-
-vi.mock(import('../../../src/base/remove-tree.ts'), { spy: true });
 
 it('a service that starts meanwhile is refused until everything is deleted', async () => {
   const folder = await temporaryDirectory();
@@ -18,16 +16,14 @@ it('a service that starts meanwhile is refused until everything is deleted', asy
   await mkdir(path.join(dataDirectory, 'files'), { recursive: true });
   await writeFile(path.join(dataDirectory, 'files/0190b3f0-0000-7000-8000-000000000001'), 'x');
   const starts: unknown[] = [];
-  const { removeTree: remove } = await vi.importActual<{ removeTree: typeof removeTree }>('../../../src/base/remove-tree.ts');
-  vi.mocked(removeTree).mockImplementation(async (place) => {
+  const otherNames = await removeData(dataDirectory, async (place) => {
     starts.push(await start().catch(({ code }: { code: string }) => [path.basename(place), code]));
-    await remove(place);
+    await removeTree(place);
   });
-  expect(await removeData(dataDirectory)).toEqual([]);
+  expect(otherNames).toEqual([]);
   expect(starts).toEqual(
     expect.arrayContaining(['secrets.key', 'token', '0190b3f0-0000-7000-8000-000000000001'].map((name) => [name, 'data_directory_in_use'])),
   );
   expect(existsSync(dataDirectory)).toBe(false);
-  vi.mocked(removeTree).mockRestore();
   await (await start()).close();
 });
