@@ -1,7 +1,7 @@
 /** Lists, creates, reads, and deletes cases. Bulk actions and labels are in case-bulk.ts and case-labels.ts. */
 
 import { createCases } from '../engine/cases/create.ts';
-import { deleteCases, lockRunsOf } from '../engine/dispatch/bulk.ts';
+import { deleteCases, lockedCaseIds, lockRunsOf } from '../engine/dispatch/bulk.ts';
 import { abortDrivers } from '../engine/runs/lifecycle.ts';
 import { notFound, ServiceError } from '../errors.ts';
 import { requireFewLabels } from '../http/bounds.ts';
@@ -66,7 +66,7 @@ export const caseRoutes: GroupRoutes<'cases'> = {
     const outcome = await context.engine.store.transaction().execute(async (trx) => {
       await lockRunsOf(trx, () => caseIdsOf(trx, params.queue_id));
       const queue = await requireQueue(context, trx, params.queue_id);
-      const ids = await caseIdsOf(trx, queue.id);
+      const ids = await lockedCaseIds(trx, queue.id);
       return { count: ids.length, interruptedIds: await deleteCases(context.engine, trx, queue.id, ids) };
     });
     abortDrivers(context.engine, outcome.interruptedIds);

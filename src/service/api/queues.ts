@@ -1,6 +1,6 @@
 /** Queues. */
 
-import { deleteCases, lockRunsOf } from '../engine/dispatch/bulk.ts';
+import { deleteCases, lockedCaseIds, lockRunsOf } from '../engine/dispatch/bulk.ts';
 import { abortDrivers } from '../engine/runs/lifecycle.ts';
 import { ServiceError } from '../errors.ts';
 import type { GroupRoutes, RequestContext } from '../http/context.ts';
@@ -78,7 +78,7 @@ export const queueRoutes: GroupRoutes<'queues'> = {
         const reason = `${agents.length === 1 ? 'An agent has' : 'Agents have'} a case trigger on this queue: ${agents.join(', ')}.`;
         throw new ServiceError(409, 'queue_in_use', `${reason} Delete or move the trigger first.`);
       }
-      const ids = await caseIdsOf(trx, queue.id);
+      const ids = await lockedCaseIds(trx, queue.id);
       const interruptedIds = await deleteCases(context.engine, trx, queue.id, ids);
       await deleteQueueRow(trx, queue.id);
       return { count: ids.length, interruptedIds };

@@ -5,6 +5,7 @@ import type { Run } from '../../../src/interface/types.ts';
 import { recordRunEvents, runEvent } from '../../../src/service/engine/webhooks/run-events.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
 import { insertTeam, lockTeam } from '../../../src/service/store/access/teams.ts';
+import { deleteCaseRows } from '../../../src/service/store/cases/cases.ts';
 import type { Queries, Store } from '../../../src/service/store/database/database.ts';
 import { lockLateRow, lockRows } from '../../../src/service/store/database/row-locks.ts';
 import type { RunRow } from '../../../src/service/store/database/schema.ts';
@@ -15,7 +16,7 @@ import { needsPostgres, newDatabase } from '../../support/postgres.ts';
 import { describeNeeding } from '../../support/requirements.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
 import { lateLocks } from '../helpers/lock-order.ts';
-import { isLockWaitedFor, openNodes } from '../helpers/postgres.ts';
+import { isLockWaitedFor, openNode, openNodes } from '../helpers/postgres.ts';
 import { insertRuns } from '../helpers/rows.ts';
 import { type Behaviour, Gate, testRuntime } from '../helpers/runtime.ts';
 import { type Api, config, startApi } from '../helpers/service.ts';
@@ -176,6 +177,31 @@ const whileWaiting: typeof duringRun = {
   'answering it': answerIt,
   'answering it with a message': duringRun['a message to it'] as (work: Work) => Promise<unknown>,
 };
+
+describeNeeding(needsPostgres, 'the deletion of all cases of a queue', () => {
+  it.each(['clearQueueCases', 'deleteQueue'] as const)('waits for a change of one before it deletes anything of them (%s)', async (id) => {
+    const url = await newDatabase();
+    const api = await startApi({ database: { url, maxConnections: 5 } });
+    const { queue } = await api.ok('createQueue', { body: { name: 'Cases' } });
+    const params = { queue_id: queue.id };
+    const drafts = ['a', 'b'].map((title) => ({ title, labels: [{ key: 'k', value: title }] }));
+    const { added_cases: cases } = await api.ok('createCases', { params, body: { cases: drafts } });
+    const [changed, observer] = [cases[1]?.id as string, await openNode(url, 'observer')];
+    const store = await openNode(url, 'other');
+    let deletion: Promise<unknown> | undefined;
+    await store.transaction().execute(async (trx) => {
+      await sql`select id from cases where id = ${changed} for no key update`.execute(trx);
+      deletion = api.ok(id, { params });
+      await eventually('it waits', async () => (await isLockWaitedFor(observer)) || undefined);
+      await deleteCaseRows(trx, [changed]);
+    });
+    // The one that is gone is not counted.
+    expect(await deletion).toMatchObject(id === 'deleteQueue' ? { deleted_case_count: 1 } : { deletedCount: 1 });
+    const figures = sql`select deadlocks from pg_stat_database where datname = current_database()`;
+    await api.service.close();
+    expect((await figures.execute(observer)).rows).toEqual([{ deadlocks: 0 }]);
+  });
+});
 
 describeNeeding(needsPostgres, 'every transaction locks rows in the same order', () => {
   it.each(Object.entries(duringRun))('%s while a run is executed for a case', async (_, act) => {

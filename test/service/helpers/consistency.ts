@@ -36,10 +36,13 @@ const rules: Record<string, string> = {
     select cases.id, runs.status from cases left join runs on runs.id = claimed_by_run_id
     where cases.status = 'pending' and claimed_by_run_id is not null
       and (runs.id is null or runs.status in ${ended} or runs.case_id <> cases.id)`,
-  'a run that is executed for a case has it': `
+  'a run that is executed for a case has it, unless it has postponed it': `
     select runs.id, cases.status from runs left join cases on cases.id = case_id
     where case_id is not null and runs.status not in ${ended} and runs.status <> 'waiting'
-      and claimed_by_run_id is distinct from runs.id`,
+      and claimed_by_run_id is distinct from runs.id
+      and not exists (
+        select 1 from case_events where case_events.case_id = cases.id and case_events.run_id = runs.id and type = 'postponed'
+      )`,
   'a case has labels of its queue': `
     select case_id from case_labels join cases on cases.id = case_id join queue_labels on queue_labels.id = label_id
     where queue_labels.queue_id <> cases.queue_id`,

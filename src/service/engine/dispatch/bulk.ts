@@ -1,7 +1,7 @@
 /** Changes that people make to cases: to one, several, or all that match a filter. Each change is one transaction. */
 import type { CasePriority, CaseStatus } from '../../../interface/types.ts';
 import { insertCaseEvents, type NewCaseEvent } from '../../store/cases/case-events.ts';
-import { deleteCaseRows, inChunks, updateCases } from '../../store/cases/cases.ts';
+import { caseIdsOf, deleteCaseRows, inChunks, updateCases } from '../../store/cases/cases.ts';
 import type { Queries } from '../../store/database/database.ts';
 import { isShared, lockLateRow, lockRows } from '../../store/database/row-locks.ts';
 import type { CaseRow, QueueRow } from '../../store/database/schema.ts';
@@ -28,8 +28,14 @@ export async function lockRunsOf(trx: Queries, findIds: () => Promise<readonly s
   await lockRows(trx, 'runs', runIds);
 }
 
+/** The IDs of all cases of a queue that is locked, as they are until the transaction ends. */
+export async function lockedCaseIds(trx: Queries, queueId: string): Promise<string[]> {
+  if (isShared(trx)) await lockRows(trx, 'cases', await caseIdsOf(trx, queueId));
+  return caseIdsOf(trx, queueId);
+}
+
 /**
- * Deletes cases and interrupts the runs that are being executed for them; pass their IDs to `abortDrivers` after the commit. A
+ * Deletes cases that are locked, and interrupts the runs that are being executed for them; pass their IDs to `abortDrivers` after the commit. A
  * run that waits for a person keeps waiting: its request can still be answered.
  */
 export async function deleteCases(engine: HasClock, trx: Queries, queueId: string, ids: readonly string[]): Promise<string[]> {
