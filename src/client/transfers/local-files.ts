@@ -29,6 +29,8 @@ import { PartialFile } from './partial-file.ts';
 /** Before the umask applies. */
 const fileMode = 0o644;
 const folderMode = 0o755;
+/** How many pairs of names are tried. */
+const maxTrials = 1_000;
 
 /** The bytes of a file. `restart` discards those that were yielded before. */
 export type Content = (restart: () => Promise<void>) => AsyncIterable<Uint8Array>;
@@ -87,6 +89,8 @@ export class LocalFolder {
   #root: string | undefined;
   /** Real paths of folders that were checked or created, and whether they were created. */
   readonly #knownFolders = new Map<string, boolean>();
+  /** Whether the disk distinguishes the names of a pair. */
+  readonly #trials = new Map<string, boolean>();
 
   /**
    * @param folder absolute; created with the first file. It may be reached through a link, because the user named it
@@ -121,8 +125,20 @@ export class LocalFolder {
     return !existsSync(this.path) || readdirSync(this.path).length === 0;
   }
 
-  /** Whether two names in the same folder are two files on this disk, according to a trial. Not if nothing can be written there. */
+  /**
+   * Whether two names in the same folder are two files on this disk, according to a trial. Not if nothing can be written there, or after
+   * very many trials, which only a service that means harm causes.
+   */
   distinguishes(name: string, otherName: string): boolean {
+    const pair = `${name}/${otherName}`;
+    const known = this.#trials.get(pair);
+    if (known !== undefined || this.#trials.size >= maxTrials) return known === true;
+    const isDistinguished = this.#tryNames(name, otherName);
+    this.#trials.set(pair, isDistinguished);
+    return isDistinguished;
+  }
+
+  #tryNames(name: string, otherName: string): boolean {
     let trial: string | undefined;
     try {
       trial = mkdtempSync(path.join(nearestFolder(this.path), '.aops-'));

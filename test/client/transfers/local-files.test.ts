@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type OpenFile, openDiskFile } from '../../../src/client/transfers/disk-file.ts';
 import { type Content, LocalFolder, withByteCount } from '../../../src/client/transfers/local-files.ts';
+import { unusableNames } from '../../../src/client/transfers/local-names.ts';
 import { countOpenFiles } from '../../support/open-files.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 import { failureOf } from '../harness.ts';
@@ -138,6 +139,28 @@ describe('names in a folder', () => {
     expect(future.distinguishes('x', 'X')).toBe(!existsSync(path.join(folder, 'X')));
     expect(future.distinguishes('n'.repeat(300), 'a')).toBe(false);
     expect(await readdir(folder)).toEqual(['x']);
+  });
+});
+
+describe('trials of names', () => {
+  it('are remembered, and limited in number', async () => {
+    const folder = new LocalFolder(await temporaryFolder());
+    for (let index = 0; index < 1_000; index++) expect(folder.distinguishes(`a${index}`, 'b')).toBe(true);
+    expect([folder.distinguishes('a', 'b'), folder.distinguishes('a7', 'b')]).toEqual([false, true]);
+  });
+
+  it('do not delay a service that names very many spellings of one name', async () => {
+    const folder = new LocalFolder(await temporaryFolder());
+    const spellings = Array.from({ length: 20_000 }, (_, number) =>
+      [...'abcdefghijklmnop'].map((letter, index) => ((number >> index) & 1 ? letter.toUpperCase() : letter)).join(''),
+    );
+    let asked = 0;
+    const problems = unusableNames(spellings, (name, otherName) => {
+      asked++;
+      return folder.distinguishes(name, otherName);
+    });
+    expect(problems.length).toBeGreaterThan(19_900);
+    expect(asked).toBeLessThan(25_000);
   });
 });
 
