@@ -40,7 +40,7 @@ function* parts(text: string): Generator<string, void, undefined> {
     rest += text.slice(start, end);
     if (end >= text.length) break;
     // The last character may continue in the next piece.
-    const lastPosition = [...segments(rest)].at(-1)?.index ?? 0;
+    const lastPosition = segments(rest).containing(rest.length - 1)?.index ?? 0;
     if (lastPosition > 0) yield rest.slice(0, lastPosition);
     rest = rest.slice(lastPosition);
   }
@@ -83,24 +83,23 @@ export function wrapWords(line: string, width: number, widthOf: WidthOf): string
   let usedColumns = 0;
   for (const word of line.slice(indent.length).split(' ')) {
     // The pieces of a word are as long as possible, so that each of them begins a line.
-    for (const piece of breakable(word, available, widthOf)) {
-      const pieceWidth = widthOf(piece);
-      if (current !== '' && usedColumns + 1 + pieceWidth > available) {
+    for (const [piece, columns] of breakable(word, available, widthOf)) {
+      if (current !== '' && usedColumns + 1 + columns > available) {
         lines.push(indent + current);
         current = '';
       }
-      usedColumns = current === '' ? pieceWidth : usedColumns + 1 + pieceWidth;
+      usedColumns = current === '' ? columns : usedColumns + 1 + columns;
       current = current === '' ? piece : `${current} ${piece}`;
     }
   }
   return [...lines, indent + current];
 }
 
-/** The pieces of a word that is too wide and consists of double-width characters, such as CJK; any other word unchanged. */
-function breakable(word: string, width: number, widthOf: WidthOf): string[] {
+/** The pieces of a word that is too wide and consists of double-width characters, such as CJK; any other word whole. Each with its width. */
+function breakable(word: string, width: number, widthOf: WidthOf): [piece: string, columns: number][] {
   const wordWidth = widthOf(word);
-  if (wordWidth <= width || wordWidth <= word.length) return [word];
-  const pieces: string[] = [];
+  if (wordWidth <= width || wordWidth <= word.length) return [[word, wordWidth]];
+  const pieces: [string, number][] = [];
   let piece = '';
   let usedColumns = 0;
   // Measuring a character takes longer than anything else here, and most occur many times.
@@ -110,7 +109,7 @@ function breakable(word: string, width: number, widthOf: WidthOf): string[] {
       const segmentWidth = widths.get(segment) ?? widthOf(segment);
       widths.set(segment, segmentWidth);
       if (piece !== '' && usedColumns + segmentWidth > width) {
-        pieces.push(piece);
+        pieces.push([piece, usedColumns]);
         piece = '';
         usedColumns = 0;
       }
@@ -118,5 +117,5 @@ function breakable(word: string, width: number, widthOf: WidthOf): string[] {
       usedColumns += segmentWidth;
     }
   }
-  return [...pieces, piece];
+  return [...pieces, [piece, usedColumns]];
 }
