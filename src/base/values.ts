@@ -20,7 +20,8 @@ export const firstLine = (text: string): string => text.split('\n', 1)[0] as str
 /** A text of at most `length` characters. No surrogate pair is split: half of one would be encoded as a replacement character. */
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
-  const characters = [...text];
+  // Not all of it, because it may be very long.
+  const characters = [...text.slice(0, 2 * length + 2)];
   return characters.length <= length
     ? text
     : `${characters

@@ -1,5 +1,6 @@
 /** Performs single actions in a browser. When a page refuses one, throws a ServiceError 400 `browse_failed`. */
 import type { Download, Locator, Page } from 'playwright-core';
+import { formatDuration } from '../../base/duration.ts';
 import { actionProblem, browseFailed, elementProblem, navigationProblem } from './problems.ts';
 import type { BrowserSession } from './session.ts';
 
@@ -34,7 +35,7 @@ const maxTexts = 1_000;
 export async function perform(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
   const outcome = await act(session, action, timeoutMs);
   // An action includes its effects, such as loading the page that a link leads to.
-  if (changesPage(action)) await session.page.waitForLoadState('load', { timeout: timeoutMs }).catch(() => undefined);
+  if (changesPage(action)) await session.pages.current.waitForLoadState('load', { timeout: timeoutMs }).catch(() => undefined);
   return outcome;
 }
 
@@ -50,7 +51,6 @@ export async function isSecret(session: BrowserSession, selector: string, timeou
 const changesPage = ({ kind }: BrowserAction): boolean => !['open', 'extract', 'screenshot', 'download'].includes(kind);
 
 async function act(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
-  const { page } = session;
   const actOn = (selector: string, use: (element: Locator) => Promise<unknown>): Promise<ActionOutcome> =>
     onElement(session, selector, timeoutMs, use);
   const timeout = timeoutMs;
@@ -70,13 +70,13 @@ async function act(session: BrowserSession, action: BrowserAction, timeoutMs: nu
       return await actOn(action.selector, (element) => element.setInputFiles(action.file, { timeout }));
     case 'press':
       try {
-        await session.askPage(() => page.keyboard.press(action.key), timeoutMs);
+        await session.askPage(() => session.pages.current.keyboard.press(action.key), timeoutMs);
         return {};
       } catch (error) {
         throw actionProblem(`the key \`${action.key}\` could not be pressed`, error, timeoutMs);
       }
     case 'wait_for':
-      return await session.wait((page) => waitFor(session, page, action, timeoutMs));
+      return await session.pages.wait(timeoutMs, (page, timeout) => waitFor(session, page, action, { timeoutMs, timeout }));
     case 'extract':
       return await extract(session, action, timeoutMs);
     case 'download':
@@ -87,13 +87,13 @@ async function act(session: BrowserSession, action: BrowserAction, timeoutMs: nu
 }
 
 async function open(session: BrowserSession, url: string, timeoutMs: number): Promise<ActionOutcome> {
-  const { page, refusedHosts } = session;
+  const { refusedHosts } = session;
   const visible = publicUrl(url);
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address === undefined || !['http:', 'https:'].includes(address.protocol))
     throw browseFailed(`\`${visible}\` cannot be opened: a URL must begin with http:// or https://`);
   try {
-    const response = await page.goto(url, { timeout: timeoutMs });
+    const response = await session.load(url, timeoutMs);
     if (!refusedHosts.has(address.host)) return response === null ? {} : { status: response.status() };
   } catch (error) {
     if (!refusedHosts.has(address.host)) throw navigationProblem(visible, error, timeoutMs);
@@ -141,11 +141,11 @@ async function onElement(
   use: (element: Locator) => Promise<unknown>,
 ): Promise<ActionOutcome> {
   try {
-    await session.wait((page) => page.locator(selector).first().waitFor({ state: 'attached', timeout: timeoutMs }));
-    await use(session.page.locator(selector));
+    await session.pages.wait(timeoutMs, (page, timeout) => page.locator(selector).first().waitFor({ state: 'attached', timeout }));
+    await use(session.pages.current.locator(selector));
     return {};
   } catch (error) {
-    throw elementProblem(selector, error, timeoutMs, await countOf(session, session.page, selector));
+    throw elementProblem(selector, error, timeoutMs, await countOf(session, session.pages.current, selector));
   }
 }
 
@@ -159,16 +159,16 @@ async function waitFor(
   session: BrowserSession,
   page: Page,
   action: BrowserAction & { kind: 'wait_for' },
-  timeoutMs: number,
+  /** The time limit of the action and the remaining time, in milliseconds. */
+  { timeoutMs, timeout }: { timeoutMs: number; timeout: number },
 ): Promise<ActionOutcome> {
   const { selector, text, url, gone } = action;
-  const timeout = timeoutMs;
   if (selector !== undefined) {
     try {
       await page.locator(selector).first().waitFor({ timeout });
       return {};
     } catch (error) {
-      throw elementProblem(selector, error, timeout, await countOf(session, page, selector));
+      throw elementProblem(selector, error, timeoutMs, await countOf(session, page, selector));
     }
   }
   if (gone !== undefined) {
@@ -176,7 +176,7 @@ async function waitFor(
       await page.locator(gone).first().waitFor({ state: 'hidden', timeout });
       return {};
     } catch (error) {
-      throw actionProblem(`\`${gone}\` did not disappear`, error, timeout);
+      throw actionProblem(`\`${gone}\` did not disappear`, error, timeoutMs);
     }
   }
   try {
@@ -186,7 +186,7 @@ async function waitFor(
   } catch (error) {
     const problem =
       text === undefined ? `the page did not reach ${url} (it was at ${publicUrl(page.url())})` : `the page did not contain "${text}"`;
-    throw actionProblem(problem, error, timeout);
+    throw actionProblem(problem, error, timeoutMs);
   }
 }
 
@@ -201,39 +201,39 @@ const urlPattern = (url: string): RegExp =>
 async function extract(session: BrowserSession, action: BrowserAction & { kind: 'extract' }, timeoutMs: number): Promise<ActionOutcome> {
   const { selector, attribute, all } = action;
   const timeout = timeoutMs;
-  const truncate = (text: string | null): string | null => text?.slice(0, maxTextLength) ?? null;
-  let value: ActionOutcome['value'];
+  let value: ActionOutcome['value'] = null;
   // With `all`, there might not be any matching element.
   if (all) {
-    const texts = await session.askPage(() => readAll(session.page.locator(selector), attribute), timeoutMs);
-    return { value: texts.slice(0, maxTexts).map(truncate) };
+    const texts = await session.askPage(() => readAll(session.pages.current.locator(selector), attribute), timeoutMs);
+    return { value: texts.map(textFrom) };
   }
   await onElement(session, selector, timeout, async (element) => {
-    if (attribute === undefined) value = truncate(await element.innerText({ timeout }));
+    if (attribute === undefined) value = textFrom(await element.innerText({ timeout }));
     // The current content of a field, not the content when the page was loaded.
     else if (attribute === 'value')
-      value = truncate(await element.inputValue({ timeout }).catch(() => element.getAttribute('value', { timeout })));
-    else value = truncate(await element.getAttribute(attribute, { timeout }));
+      value = textFrom(await element.inputValue({ timeout }).catch(() => element.getAttribute('value', { timeout })));
+    else value = textFrom(await element.getAttribute(attribute, { timeout }));
   });
-  return { value: value ?? null };
+  return { value };
 }
 
-const readAll = (elements: Locator, attribute: string | undefined): Promise<(string | null)[]> =>
-  attribute === undefined
-    ? elements.allInnerTexts()
-    : elements.evaluateAll((nodes, name) => nodes.map((node) => node.getAttribute(name)), attribute);
+/** The text that a page returned, shortened; null for anything else, because scripts of the page can replace the functions that read it. */
+const textFrom = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, maxTextLength) : null);
+
+/** The texts of the first elements. The page shortens them, because it might have millions. */
+const readAll = (elements: Locator, attribute: string | undefined): Promise<unknown[]> =>
+  elements.evaluateAll(
+    (nodes, { name, count, length }) =>
+      nodes.slice(0, count).map((node) => {
+        const text: unknown = name === undefined ? (node as unknown as { innerText: unknown }).innerText : node.getAttribute(name);
+        return typeof text === 'string' ? text.slice(0, length) : null;
+      }),
+    { name: attribute, count: maxTexts, length: maxTextLength },
+  );
 
 async function download(session: BrowserSession, selector: string, timeoutMs: number): Promise<ActionOutcome> {
-  let pendingDownload: Promise<Download> | undefined;
-  await onElement(session, selector, timeoutMs, async (element) => {
-    pendingDownload = session.page.waitForEvent('download', { timeout: timeoutMs });
-    // Its failure is handled below, after that of the click.
-    pendingDownload.catch(() => undefined);
-    await element.click({ timeout: timeoutMs });
-  });
-  try {
-    return { download: (await pendingDownload) as Download };
-  } catch (error) {
-    throw actionProblem(`\`${selector}\` did not start a download`, error, timeoutMs);
-  }
+  const click = () => onElement(session, selector, timeoutMs, (element) => element.click({ timeout: timeoutMs }));
+  const download = await session.downloadOf(click, timeoutMs);
+  if (download === undefined) throw browseFailed(`\`${selector}\` did not start a download within ${formatDuration(timeoutMs)}`);
+  return { download };
 }

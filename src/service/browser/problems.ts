@@ -1,6 +1,7 @@
 /** Failures of a browser, in words for the author of the procedure. */
 import { formatDuration } from '../../base/duration.ts';
 import { messageOf } from '../../base/errors.ts';
+import { firstLine } from '../../base/values.ts';
 import { ServiceError } from '../errors.ts';
 
 /** A page does not behave as the procedure expects. */
@@ -62,14 +63,22 @@ export function startProblem(executable: string, error: unknown): ServiceError {
   return browseFailed(`${executable} did not start: ${loggedError ?? plainMessage(error)}`);
 }
 
+/** Whether a URL was not loaded because the page started to load another one in the meantime. */
+export const isInterrupted = (error: unknown): boolean => textOf(error).includes('is interrupted by another navigation');
+
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the library colours its messages
 const textOf = (error: unknown): string => messageOf(error).replace(/\x1b\[[0-9;]*m/g, '');
 
 /** The first line of an error of the library, without the name of its function. */
-const plainMessage = (error: unknown): string =>
-  (textOf(error).split('\n', 1)[0] as string).replace(/^\w+\.\w+: /, '').replace(/^Error: /, '');
+function plainMessage(error: unknown): string {
+  const message = firstLine(textOf(error))
+    .replace(/^\w+\.\w+: /, '')
+    .replace(/^Error: /, '')
+    .trim();
+  return /^(?:Target|Page) crashed$/.test(message) ? 'the page crashed' : message;
+}
 
 /** What the library was waiting for at the end, such as an element that is not visible. */
 function reasonOf(error: unknown): string | undefined {

@@ -6,9 +6,8 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { BrowserContext, Download, Page } from 'playwright-core';
+import type { BrowserContext, Download, Response } from 'playwright-core';
 import { steadyTime, systemClock } from '../../base/clock.ts';
-import { deferred } from '../../base/deferred.ts';
 import { formatDuration } from '../../base/duration.ts';
 import { ServiceError } from '../errors.ts';
 import { withinTime } from '../outbound/within-time.ts';
@@ -16,17 +15,13 @@ import type { Keeper } from '../sandbox/keeper.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { type BrowserOptions, findChromium } from './chromium.ts';
 import { endChromium, launchChromium, startTime } from './launch.ts';
-import { browseFailed } from './problems.ts';
+import { Pages, type Viewport } from './pages.ts';
+import { browseFailed, isInterrupted } from './problems.ts';
 
 export interface SessionOptions {
   browsing: BrowserOptions;
   sandbox: Sandbox;
   signal: AbortSignal;
-}
-
-export interface Viewport {
-  width: number;
-  height: number;
 }
 
 export const defaultViewport: Viewport = { width: 1280, height: 800 };
@@ -35,13 +30,12 @@ export const defaultViewport: Viewport = { width: 1280, height: 800 };
 const pictureTime = 5_000;
 /** The time limit for reading the title and the storage of a page, in milliseconds. */
 const stateTimeout = 5_000;
+/** How long a page that did not respond earlier may take to respond, in milliseconds. */
+const responseTime = 1_000;
 /** The interval between checks of a download, in milliseconds. */
 const downloadPoll = 100;
 /** The URL of a new page. */
 export const blankUrl = 'about:blank';
-/** The number of console messages that are stored for a step, and the characters of each. */
-const maxErrors = 20;
-const maxErrorLength = 500;
 /** The state that a later session of the run needs. */
 interface SessionState {
   url: string;
@@ -49,24 +43,20 @@ interface SessionState {
 }
 
 export class BrowserSession {
+  readonly pages: Pages;
   readonly #context: BrowserContext;
   readonly #keeper: Keeper | undefined;
   readonly #folders: Folders;
   readonly #signal: AbortSignal;
   readonly #refusedHosts: ReadonlySet<string>;
   readonly #endProxy: () => Promise<void>;
-  #page: Page;
-  /** Resolves when another page becomes the current one. */
-  #pageChange = deferred();
-  #errors: string[] = [];
   #closePromise: Promise<void> | undefined;
   #isOver = false;
   /** Whether the latest picture of the page failed; then its title and its storage are not read either, because it does not respond. */
   #isUnresponsive = false;
+  #viewport = defaultViewport;
   /** The page of an earlier session of the run. */
   #restoredUrl = '';
-  /** Whether dialogs of pages are accepted or dismissed. */
-  acceptDialogs = false;
   /** The digest of the latest picture, and the event that it belongs to. */
   lastPicture: { digest: string; eventId: string } | undefined;
 
@@ -77,9 +67,7 @@ export class BrowserSession {
     this.#refusedHosts = parts.proxy?.refusedHosts ?? new Set();
     this.#endProxy = parts.proxy?.close ?? (async () => undefined);
     this.#signal = signal;
-    this.#page = parts.context.pages()[0] as Page;
-    for (const page of parts.context.pages()) this.#track(page);
-    parts.context.on('page', (page) => this.#track(page));
+    this.pages = new Pages(parts.context);
     parts.context.on('close', () => {
       this.#isOver = true;
     });
@@ -109,26 +97,17 @@ export class BrowserSession {
     return this.#isOver;
   }
 
-  /** The current page: the open page that was opened last. */
-  get page(): Page {
-    return this.#page;
-  }
-
   /** Hosts that were refused because they are not public. */
   get refusedHosts(): ReadonlySet<string> {
     return this.#refusedHosts;
   }
 
-  /** Errors of the pages' consoles and scripts since the previous call. */
-  takeErrors(): string[] {
-    return this.#errors.splice(0);
-  }
-
   /** A picture of the current page as PNG; undefined if there is no page yet or the picture fails. */
   async picture(isFullPage = false): Promise<Buffer | undefined> {
-    if (this.#page.isClosed() || this.#page.url() === blankUrl) return undefined;
-    const picture = await this.#page
-      .screenshot({ type: 'png', fullPage: isFullPage, timeout: pictureTime, animations: 'disabled' })
+    if (this.pages.current.isClosed() || this.pages.current.url() === blankUrl) return undefined;
+    const timeout = this.#isUnresponsive ? responseTime : pictureTime;
+    const picture = await this.pages.current
+      .screenshot({ type: 'png', fullPage: isFullPage, timeout, animations: 'disabled' })
       .catch(() => undefined);
     this.#isUnresponsive = picture === undefined;
     return picture;
@@ -145,12 +124,48 @@ export class BrowserSession {
 
   /** The title of the current page; an empty text if the page does not respond. */
   async title(): Promise<string> {
-    return this.#isUnresponsive ? '' : await this.askPage(() => this.#page.title(), stateTimeout).catch(() => '');
+    return this.#isUnresponsive ? '' : await this.askPage(() => this.pages.current.title(), stateTimeout).catch(() => '');
+  }
+
+  /**
+   * Loads a URL in the current page, or in a new one if the current one is of no use any more: its script never ends, it has crashed,
+   * or it loads something else all the time. Throws the errors of the library.
+   */
+  async load(url: string, timeoutMs: number): Promise<Response | null> {
+    if (this.pages.isBroken || (this.#isUnresponsive && !(await this.#responds()))) await this.#replacePage();
+    const goto = () => this.pages.current.goto(url, { timeout: timeoutMs });
+    return await goto().catch(async (error: unknown) => {
+      if (!isInterrupted(error)) throw error;
+      await this.#replacePage();
+      return await goto();
+    });
+  }
+
+  /** Whether the current page executes scripts. */
+  #responds(): Promise<boolean> {
+    return this.askPage(() => this.pages.current.evaluate('true'), responseTime).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #replacePage(): Promise<void> {
+    await this.pages.replace(this.#viewport);
+    this.#isUnresponsive = false;
+    this.lastPicture = undefined;
   }
 
   /** Sets the size of the current page. A page that does not respond keeps its size; the next action on it will fail. */
   async resize(size: Viewport): Promise<void> {
-    await this.askPage(() => this.#page.setViewportSize(size), stateTimeout).catch(ignoreLate);
+    this.#viewport = size;
+    const limit = this.#isUnresponsive ? responseTime : stateTimeout;
+    await this.askPage(() => this.pages.current.setViewportSize(size), limit).catch(() => undefined);
+    this.#signal.throwIfAborted();
+  }
+
+  /** Does what starts a download. Returns undefined if none starts within `timeoutMs` milliseconds after that. */
+  downloadOf(start: () => Promise<unknown>, timeoutMs: number): Promise<Download | undefined> {
+    return this.pages.downloadOf(start, timeoutMs, this.#signal);
   }
 
   /**
@@ -182,9 +197,10 @@ export class BrowserSession {
    */
   async keep(): Promise<void> {
     if (this.#isUnresponsive) return;
-    const storage = await this.askPage(() => this.#context.storageState(), stateTimeout).catch(ignoreLate);
+    const storage = await this.askPage(() => this.#context.storageState(), stateTimeout).catch(() => undefined);
+    this.#signal.throwIfAborted();
     if (storage === undefined) return;
-    const state: SessionState = { url: this.#page.url(), storage };
+    const state: SessionState = { url: this.pages.current.url(), storage };
     const file = this.#folders.state;
     // Synced, because the name would otherwise lead to an empty file after a power failure.
     await writeFile(`${file}.new`, JSON.stringify(state), { mode: 0o600, flush: true });
@@ -210,54 +226,12 @@ export class BrowserSession {
     else void this.#keeper.signal('KILL');
   };
 
-  #track(page: Page): void {
-    this.#show(page);
-    page.on('console', (message) => {
-      if (message.type() === 'error') this.#note(message.text());
-    });
-    page.on('pageerror', (error) => this.#note(error.message));
-    page.on('crash', () => this.#note('the page crashed'));
-    page.on('dialog', (dialog) => {
-      // A page must not prevent the run from leaving it; otherwise the run would stay there forever.
-      const isAccepted = this.acceptDialogs || dialog.type() === 'beforeunload';
-      void (isAccepted ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined);
-    });
-    page.on('close', () => {
-      const remaining = this.#context.pages().findLast((page) => !page.isClosed());
-      if (this.#page === page && remaining !== undefined) this.#show(remaining);
-    });
-  }
-
-  #show(page: Page): void {
-    this.#page = page;
-    this.#pageChange.resolve();
-    this.#pageChange = deferred();
-  }
-
-  /**
-   * Waits for something on the current page, and starts again when another page becomes the current one in the meantime: a browser can
-   * report the page that a click opens at any time.
-   */
-  async wait<T>(check: (page: Page) => Promise<T>): Promise<T> {
-    for (;;) {
-      const pageChange = this.#pageChange.promise.then(() => undefined);
-      const checkResult = check(this.#page).then((value) => ({ value }));
-      const first = await Promise.race([checkResult, pageChange]);
-      if (first !== undefined) return first.value;
-      checkResult.catch(() => undefined);
-    }
-  }
-
-  #note(text: string): void {
-    if (this.#errors.length < maxErrors) this.#errors.push(text.slice(0, maxErrorLength));
-  }
-
   /** Opens the page of an earlier session of the run, unless a page is open. Returns false if there is no such page. */
   async resume(): Promise<boolean> {
-    if (this.#page.url() !== blankUrl) return true;
+    if (this.pages.current.url() !== blankUrl) return true;
     if (!/^https?:/.test(this.#restoredUrl)) return false;
     // If the page has gone, the next action on it will fail.
-    await this.#page.goto(this.#restoredUrl, { timeout: startTime }).catch(() => undefined);
+    await this.pages.current.goto(this.#restoredUrl, { timeout: startTime }).catch(() => undefined);
     return true;
   }
 
@@ -281,10 +255,6 @@ async function sizeOf(folder: string): Promise<number> {
     ),
   );
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-}
-
-function ignoreLate(error: unknown): undefined {
-  if (!(error instanceof ServiceError)) throw error;
 }
 
 interface Folders {

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { parseDuration } from '../../../base/duration.ts';
+import { shorten } from '../../../base/values.ts';
 import { type ActionOutcome, type BrowserAction, isSecret, perform, publicUrl } from '../../browser/actions.ts';
 import { type BrowserSession, blankUrl, defaultViewport } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
@@ -18,6 +19,9 @@ import { nameOf, StepError, type StepOutcome, type Turn } from './turn.ts';
 /** The maximum size of a file that is uploaded or downloaded, in bytes. */
 const uploadLimit = 10 * 1024 * 1024;
 const downloadLimit = 100 * 1024 * 1024;
+/** The number of characters of a title and of a URL that are shown. Pages can make them as long as they like. */
+const maxTitleLength = 1_000;
+const maxUrlLength = 8_000;
 const toolName = 'browser';
 
 type Action = NonNullable<Payload<'browse'>['actions']>[number];
@@ -47,7 +51,7 @@ export async function browse(step: StepOf<'browse'>, turn: Turn): Promise<StepOu
   const templates: Action[] = [...(payload.url === undefined ? [] : [{ open: payload.url }]), ...(payload.actions ?? [])];
   const { actions } = await turn.render(step, { actions: texts(templates) });
   const session = await turn.browser();
-  session.acceptDialogs = payload.dialogs === 'accept';
+  session.pages.acceptDialogs = payload.dialogs === 'accept';
   await session.resize(payload.viewport ?? defaultViewport);
   if (actions[0]?.open === undefined && !(await session.resume()))
     throw new StepError(`${nameOf(step)} has no page to continue with; give it a \`url\`.`);
@@ -97,7 +101,7 @@ class Browsing {
     const image = await this.#picture(id, `${this.#step.number}-${number}-${kind}.png`, kind === 'screenshot');
     const page = await this.#page();
     Object.assign(this.#result, page);
-    const consoleErrors = this.#session.takeErrors();
+    const consoleErrors = this.#session.pages.takeErrors();
     this.#result.console_errors.push(...consoleErrors);
     const call = {
       // What it found comes first, because the rest might be cut off on display.
@@ -206,9 +210,9 @@ class Browsing {
   }
 
   async #page(): Promise<{ url: string; title: string } | object> {
-    const { page } = this.#session;
+    const { current: page } = this.#session.pages;
     if (page.url() === blankUrl) return {};
-    return { url: publicUrl(page.url()), title: await this.#session.title() };
+    return { url: shorten(publicUrl(page.url()), maxUrlLength), title: shorten(await this.#session.title(), maxTitleLength) };
   }
 
   /** What was visible after the previous action, or a new picture for the first action of the step. */
