@@ -91,6 +91,7 @@ for (const { name, missing, pieceLength, newPlace } of kinds) {
       expect(await keysIn(store, 'runs/')).toEqual(['runs/1/a', 'runs/1/b', 'runs/10/a']);
       expect(await keysIn(store, 'runs/1')).toEqual(['runs/1/a', 'runs/1/b', 'runs/10/a']);
       expect(await keysIn(store, 'runs/1/')).toEqual(['runs/1/a', 'runs/1/b']);
+      expect(await keysIn(store, 'runs/1/a')).toEqual(['runs/1/a']);
       expect(await keysIn(store, 'nothing/')).toEqual([]);
       for await (const { key, size } of store.list('')) expect(size).toBe(key.length);
     });
@@ -186,7 +187,12 @@ for (const { name, missing, pieceLength, newPlace } of kinds) {
         'one/t wo',
         `one/${'x'.repeat(101)}`,
       ])
-        await expect(store.put(key, Buffer.from('x'))).rejects.toThrow('is not the key of a file');
+        for (const use of [
+          () => store.put(key, Buffer.from('x')),
+          () => store.open({ key, size: 1, sha256: '' }),
+          () => store.delete([key]),
+        ])
+          await expect(use()).rejects.toThrow('is not the key of a file');
     });
 
     it('can be stored', async () => {

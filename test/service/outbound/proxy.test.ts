@@ -94,3 +94,20 @@ it.each([
   };
   expect(await exchange(open, get('http://a.test/x'))).toMatch(expected);
 });
+
+it('closes the connection to the host when the client leaves in the middle of an answer', async () => {
+  const upstream = createServer((_, response) => void response.write('part'));
+  const port = await listening(upstream);
+  let toHost: Socket | undefined;
+  const proxy = createProxy(async () => {
+    toHost = connect(port, '127.0.0.1');
+    await once(toHost, 'connect');
+    return toHost;
+  });
+  const client = connect(await listening(proxy), '127.0.0.1');
+  client.write(get('http://a.test/x'));
+  await once(client, 'data');
+  const closed = once(toHost as Socket, 'close');
+  client.destroy();
+  await closed;
+});

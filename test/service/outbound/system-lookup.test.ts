@@ -90,6 +90,14 @@ describe('names that could not be found in time', () => {
     expect(await Promise.all(results)).toEqual([addresses, error, addresses, addresses, addresses]);
   });
 
+  it('are looked up two at a time again after all earlier lookups have ended', async () => {
+    const slow = ['1.example', '2.example', '3.example'];
+    await lookUpFor(1_000, slow, error, []);
+    for (let round = 0; round < 3; round++) await lookUpFor(1_000, slow.slice(0, 2), error, []);
+    lookUp(...slow);
+    expect(hosts()).toEqual(slow.slice(0, 2));
+  });
+
   it('are looked up like all others once they are found', async () => {
     const names = ['1.example', '2.example', '3.example'];
     await lookUpFor(1_000, names, error, []);

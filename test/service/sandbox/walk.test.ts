@@ -4,7 +4,7 @@ import { mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { walkFiles } from '../../../src/service/sandbox/walk.ts';
+import { maxDepth, walkFiles } from '../../../src/service/sandbox/walk.ts';
 import { failureOf } from '../../client/harness.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
@@ -36,4 +36,16 @@ it.each([
   ['socket', 'not_a_file'],
 ])('cannot begin with something that is no file and no folder (%s)', async (input, error) => {
   expect(await failureOf(walkFiles(await newWorkspace(), input, isShown))).toMatchObject({ error });
+});
+
+it('can be as deep as a sandbox may be, and not deeper', async () => {
+  const root = await realpath(await temporaryDirectory());
+  const levels = (count: number) => Array.from({ length: count }, () => 'd').join('/');
+  await mkdir(path.join(root, levels(maxDepth)), { recursive: true });
+  await writeFile(path.join(root, levels(maxDepth), 'f'), 'f');
+  expect(pathsOf(await walkFiles(root, '', isShown))).toEqual([`/workspace/${levels(maxDepth)}/f`]);
+  await mkdir(path.join(root, levels(maxDepth + 1)));
+  expect(await failureOf(walkFiles(root, '', isShown))).toMatchObject({ error: 'too_deep' });
+  // Below another folder, the levels count from there.
+  expect(pathsOf(await walkFiles(root, 'd', isShown))).toHaveLength(1);
 });
