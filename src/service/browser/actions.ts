@@ -33,6 +33,8 @@ const maxTexts = 1_000;
 
 /** Performs an action on the current page. `timeoutMs` limits each wait for the page. */
 export async function perform(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
+  // Whether the current page can open a URL depends on what it did before.
+  if (action.kind !== 'open') session.pages.countDialogsAnew();
   const outcome = await act(session, action, timeoutMs);
   // An action includes its effects, such as loading the page that a link leads to.
   if (changesPage(action)) await session.pages.current.waitForLoadState('load', { timeout: timeoutMs }).catch(() => undefined);
@@ -232,8 +234,10 @@ const readAll = (elements: Locator, attribute: string | undefined): Promise<unkn
   );
 
 async function download(session: BrowserSession, selector: string, timeoutMs: number): Promise<ActionOutcome> {
-  const click = () => onElement(session, selector, timeoutMs, (element) => element.click({ timeout: timeoutMs }));
-  const download = await session.downloadOf(click, timeoutMs);
+  let download: Download | undefined;
+  await onElement(session, selector, timeoutMs, async (element) => {
+    download = await session.downloadOf(() => element.click({ timeout: timeoutMs }), timeoutMs);
+  });
   if (download === undefined) throw browseFailed(`\`${selector}\` did not start a download within ${formatDuration(timeoutMs)}`);
   return { download };
 }

@@ -11,9 +11,9 @@ export interface Viewport {
 /** The number of console messages that are stored for a step, and the characters of each. */
 const maxErrors = 20;
 const maxErrorLength = 500;
-/** The number of open pages. Further ones are closed at once. */
+/** The number of open pages. When there are more, the one that was opened first is closed. */
 const maxPages = 20;
-/** The number of dialogs after which a page does nothing else, so that it cannot be expected to open a URL. */
+/** The number of dialogs during one action after which a page cannot be expected to do anything else, such as opening a URL. */
 const maxDialogs = 20;
 
 export class Pages {
@@ -21,11 +21,12 @@ export class Pages {
   #current: Page;
   /** Resolves when another page becomes the current one. */
   #change = deferred();
+  /** Resolves when the browser ends. */
+  readonly #end = deferred();
   #errors: string[] = [];
-  /** Pages that have crashed or show one dialog after another. */
-  readonly #brokenPages = new WeakSet<Page>();
-  readonly #dialogCounts = new WeakMap<Page, number>();
-  #isReplacing = false;
+  readonly #crashedPages = new WeakSet<Page>();
+  /** The dialogs of the current page since the last call of `countDialogsAnew`. */
+  #dialogCount = 0;
   #onDownload: ((download: Download) => void) | undefined;
   /** Whether dialogs of pages are accepted or dismissed. */
   acceptDialogs = false;
@@ -35,9 +36,11 @@ export class Pages {
     this.#context = context;
     this.#current = context.pages()[0] as Page;
     for (const page of context.pages()) this.#track(page);
+    context.once('close', this.#end.resolve);
     context.on('page', (page) => {
-      if (context.pages().length > maxPages && !this.#isReplacing) void page.close().catch(() => undefined);
-      else this.#track(page);
+      this.#track(page);
+      const openPages = context.pages();
+      if (openPages.length > maxPages) void openPages[0]?.close().catch(() => undefined);
     });
   }
 
@@ -48,7 +51,12 @@ export class Pages {
 
   /** Whether the current page has crashed, or shows one dialog after another. */
   get isBroken(): boolean {
-    return this.#brokenPages.has(this.#current);
+    return this.#crashedPages.has(this.#current) || this.#dialogCount > maxDialogs;
+  }
+
+  /** To be called before each action that expects the current page to do something. */
+  countDialogsAnew(): void {
+    this.#dialogCount = 0;
   }
 
   /** Errors of the pages' consoles and scripts since the previous call. */
@@ -76,18 +84,19 @@ export class Pages {
     }
   }
 
-  /** Does what starts a download. Returns the download, or undefined if none starts within `timeoutMs` milliseconds after that. */
+  /**
+   * Does what starts a download. Returns the download, or undefined if none starts within `timeoutMs` milliseconds after that, or the
+   * browser ends.
+   */
   async downloadOf(start: () => Promise<unknown>, timeoutMs: number, signal: AbortSignal): Promise<Download | undefined> {
-    const begun = new Promise<Download>((resolve) => {
-      this.#onDownload = (download) => {
-        this.#onDownload = undefined;
-        resolve(download);
-      };
-    });
     const end = new AbortController();
+    const begun = new Promise<Download>((resolve) => {
+      this.#onDownload = resolve;
+    });
     try {
       await start();
-      return await Promise.race([begun, systemClock.sleep(timeoutMs, AbortSignal.any([signal, end.signal])).then(() => undefined)]);
+      const timeout = systemClock.sleep(timeoutMs, AbortSignal.any([signal, end.signal])).then(() => undefined);
+      return await Promise.race([begun, timeout, this.#end.promise.then(() => undefined)]);
     } finally {
       this.#onDownload = undefined;
       end.abort();
@@ -97,10 +106,7 @@ export class Pages {
   /** Closes the current page, and continues with a new one of this size. */
   async replace(size: Viewport): Promise<void> {
     const broken = this.#current;
-    this.#isReplacing = true;
-    const page = await this.#context.newPage().finally(() => {
-      this.#isReplacing = false;
-    });
+    const page = await this.#context.newPage();
     await page.setViewportSize(size);
     // Not awaited, because it might not respond to this, either.
     void broken.close().catch(() => undefined);
@@ -114,21 +120,21 @@ export class Pages {
     });
     page.on('pageerror', (error) => this.#note(error.message));
     page.on('crash', () => {
-      this.#brokenPages.add(page);
+      this.#crashedPages.add(page);
       this.#note('the page crashed');
     });
     page.on('dialog', (dialog) => {
-      const count = (this.#dialogCounts.get(page) ?? 0) + 1;
-      this.#dialogCounts.set(page, count);
-      if (count > maxDialogs) this.#brokenPages.add(page);
+      if (page === this.#current) this.#dialogCount += 1;
       // A page must not prevent the run from leaving it; otherwise the run would stay there forever.
       const isAccepted = this.acceptDialogs || dialog.type() === 'beforeunload';
       void (isAccepted ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined);
     });
     page.on('download', (download) => {
+      const take = this.#onDownload;
+      this.#onDownload = undefined;
       // Nobody would read it, and it might never end.
-      if (this.#onDownload === undefined) void download.cancel().catch(() => undefined);
-      else this.#onDownload(download);
+      if (take === undefined) void download.cancel().catch(() => undefined);
+      else take(download);
     });
     page.on('close', () => {
       const remaining = this.#context.pages().findLast((page) => !page.isClosed());
@@ -139,6 +145,7 @@ export class Pages {
   #show(page: Page): void {
     if (page === this.#current) return;
     this.#current = page;
+    this.#dialogCount = 0;
     this.#change.resolve();
     this.#change = deferred();
   }
