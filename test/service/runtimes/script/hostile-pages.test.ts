@@ -40,6 +40,8 @@ describeWithChromium('a page that behaves badly', () => {
       '/reload': `${page('sessionStorage.reload = 1; location.reload()')}<script>if (sessionStorage.reload) setInterval(() => location.reload(), 5)</script>`,
       '/popups': page(`setInterval(() => window.open('/popup'), 10)`),
       '/popup': '<title>Popup</title>',
+      '/confirm': page(`for (let i = 0; i < 10; i++) { alert(i); sessionStorage.count = Number(sessionStorage.count ?? 0) + 1 }`),
+      '/count': '<script>document.title = sessionStorage.count ?? "lost"</script>',
       '/long': page(`document.title = '🙂'.repeat(1e6); history.pushState(null, '', '?' + 'q'.repeat(1e6))`),
       '/replaced': page(`Object.defineProperty(HTMLElement.prototype, 'innerText', { get: () => ({ length: 1 }) }); this.title = 'x'`),
       '/many': page(`document.body.innerHTML += '<i>' + 'y'.repeat(70000) + '</i>' + '<i>z</i>'.repeat(2000)`),
@@ -74,6 +76,12 @@ describeWithChromium('a page that behaves badly', () => {
     const { host, result } = await runPromptly(() => visit(`${site.url}/popups`, '{ wait_for: { text: Never } }'), 30_000);
     expect(result.error).toBe('the page did not contain "Never" within 2s');
     expect(host.texts).toEqual(['Good: here in 400']);
+  });
+
+  it('is kept if it shows a dialog now and then', async () => {
+    const clicks = Array.from({ length: 3 }, () => '{ click: button }').join(', ');
+    const { result } = await visit(`${site.url}/confirm`, `${clicks}, { open: "${site.url}/count" }`);
+    expect(result).toMatchObject({ title: '40', error: null });
   });
 
   it('is shown with the beginning of its title and its URL', async () => {
