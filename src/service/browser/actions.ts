@@ -34,7 +34,7 @@ const maxTexts = 1_000;
 /** Performs an action on the current page. `timeoutMs` limits each wait for the page. */
 export async function perform(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
   // Whether the current page can open a URL depends on what it did before.
-  if (action.kind !== 'open') session.pages.countDialogsAnew();
+  if (action.kind !== 'open') session.pages.startAction();
   const outcome = await act(session, action, timeoutMs);
   // An action includes its effects, such as loading the page that a link leads to.
   if (changesPage(action)) await session.pages.current.waitForLoadState('load', { timeout: timeoutMs }).catch(() => undefined);

@@ -15,6 +15,8 @@ const maxErrorLength = 500;
 const maxPages = 20;
 /** The number of dialogs during one action after which a page cannot be expected to do anything else, such as opening a URL. */
 const maxDialogs = 20;
+/** The number of documents that a page loads during one action after which the same applies. */
+const maxLoads = 10;
 
 export class Pages {
   readonly #context: BrowserContext;
@@ -25,8 +27,10 @@ export class Pages {
   readonly #end = deferred();
   #errors: string[] = [];
   readonly #crashedPages = new WeakSet<Page>();
-  /** The dialogs of the current page since the last call of `countDialogsAnew`. */
+  /** The dialogs of the current page since the last call of `startAction`. */
   #dialogCount = 0;
+  /** The documents that the current page has loaded since then. */
+  #loadCount = 0;
   #onDownload: ((download: Download) => void) | undefined;
   /** Whether dialogs of pages are accepted or dismissed. */
   acceptDialogs = false;
@@ -49,14 +53,15 @@ export class Pages {
     return this.#current;
   }
 
-  /** Whether the current page has crashed, or shows one dialog after another. */
+  /** Whether the current page has crashed, shows one dialog after another, or loads one document after another. */
   get isBroken(): boolean {
-    return this.#crashedPages.has(this.#current) || this.#dialogCount > maxDialogs;
+    return this.#crashedPages.has(this.#current) || this.#dialogCount > maxDialogs || this.#loadCount > maxLoads;
   }
 
   /** To be called before each action that expects the current page to do something. */
-  countDialogsAnew(): void {
+  startAction(): void {
     this.#dialogCount = 0;
+    this.#loadCount = 0;
   }
 
   /** Errors of the pages' consoles and scripts since the previous call. */
@@ -129,6 +134,9 @@ export class Pages {
       const isAccepted = this.acceptDialogs || dialog.type() === 'beforeunload';
       void (isAccepted ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined);
     });
+    page.on('domcontentloaded', () => {
+      if (page === this.#current) this.#loadCount += 1;
+    });
     page.on('download', (download) => {
       const take = this.#onDownload;
       this.#onDownload = undefined;
@@ -145,7 +153,7 @@ export class Pages {
   #show(page: Page): void {
     if (page === this.#current) return;
     this.#current = page;
-    this.#dialogCount = 0;
+    this.startAction();
     this.#change.resolve();
     this.#change = deferred();
   }

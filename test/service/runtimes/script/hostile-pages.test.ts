@@ -12,11 +12,11 @@ beforeEach(async () => {
 afterEach(() => place.remove());
 
 /** Runs a script of a page by clicking a button, performs further actions, and opens another page in a second step. */
-async function visit(url: string, actions = '') {
+async function visit(url: string, actions = '', timeout = '2s') {
   const host = new TestHost(
     `version: 1
 steps:
-  - browse: { id: bad, url: "${url}", timeout: 2s, on_error: continue, actions: [ { click: button }, ${actions} ] }
+  - browse: { id: bad, url: "${url}", timeout: ${timeout}, on_error: continue, actions: [ { click: button }, ${actions} ] }
   - browse: { id: good, url: "${new URL('/good', url).href}", timeout: 20s, viewport: { width: 400, height: 300 }, actions: [ { extract: { name: text, selector: p } } ] }
   - say: "{{ steps.good.title }}: {{ steps.good.extracted.text }}"
 `,
@@ -61,15 +61,15 @@ describeWithChromium('a page that behaves badly', () => {
 
   it.each([
     ['crashes', '/crash', '`button`: the page crashed'],
-    ['never responds again', '/spin', 'the element `button` could not be used within 2s'],
+    ['never responds again', '/spin', 'the element `button` could not be used within 4s'],
     ['shows one dialog after another', '/dialogs', undefined],
     ['loads itself all the time', '/reload', undefined],
   ])('is replaced by a new one when another URL is opened: one that %s', async (_, path, error) => {
     // A page that is busy cannot be expected to show another one.
-    const { outcome, host, result } = await visit(`${site.url}${path}`, '{ wait_for: { text: Never } }');
+    const { outcome, host, result } = await visit(`${site.url}${path}`, '{ wait_for: { text: Never } }', '4s');
     expect(outcome).toEqual({ status: 'completed' });
     expect(host.texts).toEqual(['Good: here in 400']);
-    expect(result.error).toBe(error ?? 'the page did not contain "Never" within 2s');
+    expect(result.error).toBe(error ?? 'the page did not contain "Never" within 4s');
   });
 
   it('does not prolong waiting by opening further pages, of which only a few stay open', async () => {
