@@ -133,6 +133,7 @@ export class BrowserSession {
    */
   async load(url: string, timeoutMs: number): Promise<Response | null> {
     if (this.pages.isBroken || (this.#isUnresponsive && !(await this.#responds()))) await this.#replacePage();
+    this.pages.startAction();
     const goto = () => this.pages.current.goto(url, { timeout: timeoutMs });
     return await goto().catch(async (error: unknown) => {
       if (!isInterrupted(error)) throw error;

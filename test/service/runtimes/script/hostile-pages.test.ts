@@ -84,6 +84,12 @@ describeWithChromium('a page that behaves badly', () => {
     expect(result).toMatchObject({ title: '40', error: null });
   });
 
+  it('is kept if it opens many URLs one after the other', async () => {
+    const opens = Array.from({ length: 13 }, () => `{ open: "${site.url}/count" }`).join(', ');
+    const { result } = await visit(`${site.url}/confirm`, opens);
+    expect(result).toMatchObject({ title: '10', error: null });
+  });
+
   it('is shown with the beginning of its title and its URL', async () => {
     const { host, result } = await visit(`${site.url}/long`, '{ wait_for: { text: text } }');
     expect(result).toMatchObject({
