@@ -61,7 +61,7 @@ export async function untrustProject(file: string, store: ConfigStore): Promise<
 /** The path by which the file is trusted: the same for every link that leads to it. */
 function identityOf(file: string): string {
   try {
-    return path.join(realpathSync(path.dirname(file)), path.basename(file));
+    return path.join(realpathSync.native(path.dirname(file)), path.basename(file));
   } catch {
     return path.resolve(file);
   }

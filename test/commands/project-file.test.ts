@@ -1,5 +1,5 @@
 /** `.aops.toml`: it is ignored until the user trusts exactly its content, and then selects a profile, a team and an agent. */
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CliOptions, type CliResult, runCli } from '../support/run-cli.ts';
@@ -101,6 +101,20 @@ describe('a trusted .aops.toml', () => {
     await cli(['config', 'trust']);
     expect(await explained('team_id', '--profile', 'local')).toEqual({ value: service.service.teamId, source: 'profile local' });
     expect(await explained('agent', '--profile', 'local')).toEqual({ value: '', source: 'not set' });
+  });
+
+  it('is trusted wherever the links lead through which it was named', async () => {
+    const folder = path.dirname(repository);
+    const other = path.join(folder, 'other', 'repository');
+    await mkdir(path.join(folder, 'other', 'deep'), { recursive: true });
+    await mkdir(path.join(other, '.git'), { recursive: true });
+    await write('profile = "acme"\n', other);
+    // The second link passes through the first, so its `..` is not the folder that contains it.
+    await symlink('other/deep', path.join(folder, 'first'));
+    await symlink('first/../repository', path.join(folder, 'second'));
+    await cli(['config', 'trust', path.join(folder, 'second')]);
+    const explain = ['config', 'explain', 'profile', '--jq', '.data[0].value'];
+    expect((await cli(explain, { cwd: other })).stdout).toBe('acme\n');
   });
 
   it('is ignored again after it changed, moved, or was untrusted', async () => {

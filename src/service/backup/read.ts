@@ -62,7 +62,7 @@ class BackupReader {
   readonly #checkedFolders = new Set<string>();
 
   constructor(folder: string | undefined, progress: ReadProgress) {
-    this.#folder = folder === undefined ? undefined : realpathSync(folder);
+    this.#folder = folder === undefined ? undefined : realpathSync.native(folder);
     this.#progress = progress;
   }
 
@@ -159,7 +159,7 @@ class BackupReader {
     if (folder === this.#folder || this.#checkedFolders.has(folder)) return;
     this.#createFolder(path.dirname(folder), name);
     if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
-    if (realpathSync(folder) !== folder) throw damagedBackup(`${quoteName(name)} passes through a link`);
+    if (realpathSync.native(folder) !== folder) throw damagedBackup(`${quoteName(name)} passes through a link`);
     this.#checkedFolders.add(folder);
   }
 

@@ -42,7 +42,7 @@ function entryOf(place: string): SystemEntry | undefined {
   if (stats === undefined) return undefined;
   if (!stats.isSymbolicLink()) return { path: place };
   const target = tryTo(() => readlinkSync(place));
-  const real = tryTo(() => realpathSync(place));
+  const real = tryTo(() => realpathSync.native(place));
   if (target === undefined || real === undefined) return undefined;
   return folders.some((folder) => isWithin(folder, real)) ? { path: place, target } : { path: place };
 }

@@ -9,14 +9,14 @@ import { temporaryDirectory } from '../../support/temporary.ts';
 const home = 'sandboxes/a';
 const folders = ['', '/d', '/d/e'].map((inner) => `${home}/workspace${inner}`);
 const names = folders.flatMap((folder) => ['l', 'm', 'n'].map((name) => `${folder}/${name}`));
-const step = fc.constantFrom('l', 'm', 'n', 'd', 'e', '..', '..', '..');
+const step = fc.constantFrom('l', 'm', 'n', 'd', 'e', '..', '..', '..', '.', 'd/');
 const targets = fc.array(
   fc.array(step, { minLength: 1, maxLength: 6 }).map((steps) => steps.join('/')),
   { minLength: names.length, maxLength: names.length },
 );
 
 it('rejects every link that the kernel follows out of its sandbox, and accepts those that never leave it', async () => {
-  const root = realpathSync(await temporaryDirectory());
+  const root = realpathSync.native(await temporaryDirectory());
   const counts = { inside: 0, outside: 0 };
   fc.assert(
     fc.property(targets, (targetList) => {
@@ -26,7 +26,7 @@ it('rejects every link that the kernel follows out of its sandbox, and accepts t
       for (const [name, target] of links) symlinkSync(target, path.join(root, name));
       const faults = faultyLinks(links);
       for (const name of names.filter((candidate) => existsSync(path.join(root, candidate)))) {
-        const isInside = realpathSync(path.join(root, name)).startsWith(path.join(root, home, '/'));
+        const isInside = realpathSync.native(path.join(root, name)).startsWith(path.join(root, home, '/'));
         if (isInside) counts.inside += faults.has(name) ? 0 : 1;
         else {
           expect(faults.get(name), `${name} of ${JSON.stringify([...links])}`).toBe('leads out of its sandbox');
