@@ -123,8 +123,7 @@ export class SharedIdempotencyKeys implements IdempotencyKeys {
         },
         { begin, teamId: request.teamId, wasCommitted: (error) => this.#wasCommitted(error, request) },
       );
-      // A request that was refused has changed nothing, whatever its handler made of the refusal.
-      return refusal ?? { state: 'executed', result };
+      return { state: 'executed', result };
     } catch (error) {
       if (refusal !== undefined) return refusal;
       if (error instanceof RollbackSignal) return { state: 'executed', result: error.result as Result };

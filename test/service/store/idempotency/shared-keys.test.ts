@@ -1,4 +1,5 @@
 /** At most one execution for each idempotency key, whichever node gets the request, and whatever happens to its connection. */
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/service/errors.ts';
 import { insertCredential } from '../../../../src/service/store/access/credentials.ts';
@@ -19,7 +20,8 @@ const request: KeyedRequest = { credentialId: 'c', teamId: 't', key: 'k', finger
 const created: StoredAnswer = { status: 201, contentType: 'text/plain', location: null, body: 'created' };
 
 async function openKeys() {
-  const proxy = await DatabaseProxy.to(await newDatabase());
+  const database = await newDatabase();
+  const proxy = await DatabaseProxy.to(database);
   const clock = new ManualClock();
   const node = async (name: string, bounds?: { records: number; bytes: number }) => {
     const store = await openNode(proxy.url, name);
@@ -31,7 +33,7 @@ async function openKeys() {
   const a = await node('a');
   await insertTeam(a.store, { id: 't', name: 'T', created_at: '' });
   await insertCredential(a.store, { id: 'c', team_id: 't', kind: 'api_key', name: 'c', created_at: '', revoked_at: null });
-  return { proxy, clock, node, a, b: await node('b') };
+  return { database, proxy, clock, node, a, b: await node('b') };
 }
 
 const insert = (store: Store, name: string) => store.insertInto('settings').values({ name, value: '' }).execute();
@@ -161,6 +163,39 @@ describeNeeding(needsPostgres, 'a key of several nodes', () => {
     expect(result).toMatchObject({ state: 'executed' });
     expect(effects).toEqual(['effect']);
     expect(await b.once({}, creating('by b'))).toMatchObject({ state: 'answered' });
+    expect(await names(b.store)).toEqual(['by a']);
+  });
+
+  it('is looked up only when its commit has ended', async () => {
+    const { database, a, b, proxy } = await openKeys();
+    const observer = await openNode(database, 'observer');
+    const blockingLock = 1;
+    await sql`create function wait() returns trigger language plpgsql as
+      'begin perform pg_advisory_xact_lock(${sql.lit(blockingLock)}); return null; end'`.execute(observer);
+    await sql`create constraint trigger slow_commit after insert on settings deferrable initially deferred
+      for each row execute function wait()`.execute(observer);
+    const waiting = async (): Promise<number> => {
+      const { rows } = await sql`select 1 from pg_stat_activity
+        where wait_event_type = 'Lock' and wait_event = 'advisory' and datname = current_database()`.execute(observer);
+      return rows.length;
+    };
+
+    let attempt: Promise<unknown> | undefined;
+    let isAnswered = false;
+    const locker = await openNode(database, 'locker');
+    await locker.transaction().execute(async (trx) => {
+      await sql`select pg_advisory_xact_lock(${blockingLock}) as locked`.execute(trx);
+      attempt = a.once({}, creating('by a')).finally(() => {
+        isAnswered = true;
+      });
+      attempt.catch(() => undefined);
+      await eventually('the commit waits', async () => (await waiting()) === 1);
+      proxy.cut();
+      proxy.restore();
+      await eventually('the lookup waits, too', async () => isAnswered || (await waiting()) === 2);
+      expect(isAnswered).toBe(false);
+    });
+    expect(await attempt).toMatchObject({ state: 'executed' });
     expect(await names(b.store)).toEqual(['by a']);
   });
 
