@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ExecOptions } from '../../../src/service/sandbox/exec.ts';
 import { hostLauncher, type LaunchRequest } from '../../../src/service/sandbox/launch.ts';
 import type { Sandbox } from '../../../src/service/sandbox/sandbox.ts';
 import { SandboxStore } from '../../../src/service/sandbox/sandbox-store.ts';
@@ -18,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-const run = (command: string, options: { timeoutMs?: number; outputLimit?: number; signal?: AbortSignal } = {}) =>
+const run = (command: string, options: Partial<ExecOptions> = {}) =>
   sandbox.exec(command, {
     launcher: hostLauncher,
     timeoutMs: 10_000,
@@ -150,7 +151,13 @@ describe('exec', () => {
     controller.abort(reason);
     await expect(running).rejects.toBe(reason);
     await expectGone(pid);
-    await expect(run('true', { signal: controller.signal })).rejects.toBe(reason);
+    const launcher = {
+      ...hostLauncher,
+      prepare: () => {
+        throw new Error('A command that was aborted before is started.');
+      },
+    };
+    await expect(run('true', { signal: controller.signal, launcher })).rejects.toBe(reason);
   });
 
   it('refuses commands that cannot be passed to a shell', async () => {

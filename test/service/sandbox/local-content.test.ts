@@ -8,16 +8,22 @@ import { afterTest, temporaryFolder } from '../../support/temporary.ts';
 
 const size = 600_001;
 
-async function contentOf() {
+/** The content of a file of this size, if it is no larger than `maxBytes`. */
+async function contentOf(maxBytes = 10_000_000) {
   const root = await temporaryFolder();
   const file = path.join(root, 'a');
   await writeFile(file, Buffer.alloc(size, 'a'));
   const place = { displayPath: '/workspace/a', realPath: file, stats: await stat(file) };
-  const content = await localContent(root, place, () => open(file), 10_000_000);
+  const content = await localContent(root, place, () => open(file), maxBytes);
   afterTest(() => content?.close?.());
   const pieces = content?.chunks as AsyncIterable<Buffer>;
-  return { file, pieces, bytes: () => buffer(pieces) };
+  return { file, content, pieces, bytes: () => buffer(pieces) };
 }
+
+it('is missing if the file is larger than requested', async () => {
+  expect((await contentOf(size)).content?.size).toBe(size);
+  expect((await contentOf(size - 1)).content).toBeUndefined();
+});
 
 it('is no more than what the file contained at first', async () => {
   const { file, bytes } = await contentOf();

@@ -181,7 +181,7 @@ async function openFiles(): Promise<string[]> {
 describe('a new sandbox', () => {
   it('needs no folders until it is used', async () => {
     expect(store.newSandbox('s2')).toBeDefined();
-    expect([await store.exists('s2'), await store.open('s2')]).toEqual([false, undefined]);
+    expect([await store.exists('s2'), await store.hasWorkspace('s2'), await store.open('s2')]).toEqual([false, false, undefined]);
     expect(store.newSandbox('s2')).toBeDefined();
   });
 
@@ -203,6 +203,7 @@ describe('a new sandbox', () => {
   it.each(uses)('has its workspace since %s', async (_, use) => {
     await use(store.newSandbox('s2') as Sandbox);
     expect((await stat(path.join(root, 's2', 'workspace'))).mode & 0o777).toBe(0o700);
+    expect([await store.exists('s2'), await store.hasWorkspace('s2')]).toEqual([true, true]);
     expect(await store.open('s2')).toBeDefined();
     expect(store.newSandbox('s2')).toBeUndefined();
   });

@@ -85,4 +85,4 @@ export type KnownEntries = ReadonlyMap<string, KnownEntry>;
 export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
 /** Folders before their contents. */
-export const byPath = (a: { path: string }, b: { path: string }): number => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0);
+export const byPath = (a: { path: string }, b: { path: string }): number => (a.path < b.path ? -1 : 1);

@@ -95,9 +95,9 @@ async function removeOthers(home: string, recorded: ReadonlyMap<string, Recorded
     ...entries.map(({ entry: { type, path: name } }) => ({ type, path: name })),
     ...files.map((file) => ({ type: 'file', path: file.path })),
   ];
-  let removedFolder: string | undefined;
+  let removedName: string | undefined;
   for (const { type, path: name } of found.sort(byPath)) {
-    if (removedFolder !== undefined && name.startsWith(`${removedFolder}/`)) continue;
+    if (removedName !== undefined && name.startsWith(`${removedName}/`)) continue;
     const entry = recorded.get(name);
     if (entry?.type === type) continue;
     const isRunFolder = (runFolders as readonly string[]).includes(name);
@@ -105,7 +105,7 @@ async function removeOthers(home: string, recorded: ReadonlyMap<string, Recorded
     // What is never recorded is in folders that are left as they are.
     if (!isRecorded(name)) continue;
     await removeTree(path.join(home, name));
-    if (type === 'folder') removedFolder = name;
+    removedName = name;
   }
 }
 
