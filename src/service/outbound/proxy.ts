@@ -48,7 +48,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, open
     ...{ method: incoming.method, path: `${url.pathname}${url.search}`, headers, setHost: false },
   });
   upstream.once('response', (response) => {
-    outgoing.writeHead(response.statusCode ?? 502, response.rawHeaders);
+    outgoing.writeHead(response.statusCode as number, response.rawHeaders);
     response.pipe(outgoing);
     response.once('error', () => outgoing.destroy());
   });

@@ -105,7 +105,6 @@ async function readBeginning(body: Dispatcher.ResponseData['body'], signal: Abor
     }
   };
   await orAborted(read(), signal).catch(() => undefined);
-  body.destroy();
   return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, maxBodyBytes), { stream: true });
 }
 

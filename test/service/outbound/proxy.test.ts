@@ -1,7 +1,7 @@
 /** The HTTP proxy: which host and port it asks for, what its clients are told, and what becomes of broken connections. */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { HostNotAllowedError } from '../../../src/service/outbound/guarded-lookup.ts';
 import { closer, createProxy, type OpenConnection } from '../../../src/service/outbound/proxy.ts';
@@ -93,6 +93,33 @@ it.each([
     return socket;
   };
   expect(await exchange(open, get('http://a.test/x'))).toMatch(expected);
+});
+
+it('passes everything on through a tunnel, from the first byte, until one side closes it', async () => {
+  const host = createTcpServer((socket) => {
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      socket.write(text.toUpperCase());
+      if (text.endsWith('bye')) socket.end();
+    });
+  });
+  const port = await listening(host);
+  const open: OpenConnection = async () => {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    return socket;
+  };
+  // The first bytes arrive together with the request for the tunnel.
+  expect(await exchange(open, `${tunnel('a.test:443')}hello, bye`)).toBe('HTTP/1.1 200 Connection established\r\n\r\nHELLO, BYE');
+});
+
+it('closes its connections when it is closed', async () => {
+  const proxy = createProxy(fail);
+  const close = closer(proxy);
+  const client = connect(await listening(proxy), '127.0.0.1');
+  await Promise.all([once(client, 'connect'), once(proxy, 'connection')]);
+  const closed = once(client, 'close');
+  await close();
+  await closed;
 });
 
 it('closes the connection to the host when the client leaves in the middle of an answer', async () => {

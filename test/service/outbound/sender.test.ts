@@ -71,11 +71,14 @@ it.each([
   expect(await send()).toMatchObject({ status, error, body: status === 304 ? '' : 'x'.repeat(2_048) });
 });
 
-it('does not wait for the end of a long body', async () => {
-  const { send } = await startReceiver((_, response) => {
+it('does not wait for the end of a long body, and ends the connection', async () => {
+  let closed: Promise<unknown> | undefined;
+  const { send } = await startReceiver((request, response) => {
+    closed = once(request.socket, 'close');
     response.writeHead(200).write('x'.repeat(9_000));
   });
   expect(await send()).toMatchObject({ status: 200, body: 'x'.repeat(2_048) });
+  await closed;
 });
 
 it('reports how long the answer took', async () => {
