@@ -201,6 +201,9 @@ it('totals and pages are those of the runs, whatever happened to them', async ()
       statuses: fc.subarray([...statuses]),
       source: fc.constantFrom('api', 'mcp'),
       since: fc.constantFrom('2026-01-01T00:00:01', '2026-01-01T00:00:03'),
+      until: fc.constantFrom('2026-01-01T00:00:01', '2026-01-01T00:00:03'),
+      // A number matches one run at most, so most filters have none.
+      number: fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 30 }) }),
       hasIssues: fc.boolean(),
       issueSeverity: fc.constantFrom('critical', 'medium', 'low'),
     },
@@ -243,7 +246,9 @@ it('totals and pages are those of the runs, whatever happened to them', async ()
           (filter.source === undefined || row.source === filter.source) &&
           (filter.hasIssues === undefined || (row.all ?? 0) > 0 === filter.hasIssues) &&
           (filter.issueSeverity === undefined || (row[filter.issueSeverity] ?? 0) > 0) &&
-          (filter.since === undefined || row.created_at >= filter.since),
+          (filter.since === undefined || row.created_at >= filter.since) &&
+          (filter.until === undefined || row.created_at < filter.until) &&
+          (filter.number === undefined || row.run_number === filter.number),
       );
       expect(await countRuns(db, filter)).toBe(matching.length);
       const ids = matching.map((row) => row.id);
