@@ -374,6 +374,19 @@ describe('runs start --from', () => {
     expect(await service.read('other.csv.aops-ledger')).toContain(run.id);
   });
 
+  it('names one of several rows whose outcome is unknown, and counts the others', async () => {
+    const foreign = await ForeignService.start({
+      'POST /v2/teams/:team/runs': () => answerWith(200, '<html>', 'text/html'),
+      'GET /v2/agents/:id': () => ({ agent: { id: agent, name: 'other' } }),
+    });
+    await service.file('several.csv', 'n\n1\n2\n3\n');
+    const argv = ['runs', 'start', '--agent', agent, '--from', 'several.csv', '--message', 'n={{ n }}', '--concurrency', '3', '--json'];
+    const start = (key: string) => service.cli(argv, { env: { AOPS_BASE_URL: foreign.url, AOPS_API_KEY: key } });
+    expect((await start('first-key-0001')).code).toBe(13);
+    const { message } = errorOf((await start('second-key-0002')).stderr);
+    expect(message).toMatch(/^Row \d was sent with the credential .* The same applies to 2 other rows\.$/);
+  });
+
   it('does not start runs of a repository on a service that does not offer them', async () => {
     const { folder } = await newRepository(path.join(service.folder, 'not-offered'), { 'a.txt': 'one\n' });
     const foreign = await ForeignService.start({ 'GET /v2/agents/:id': () => ({ agent: { id: agent, name: 'other' } }) });

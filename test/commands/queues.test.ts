@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import queueAgents from '../../src/commands/queues/agents.ts';
+import getQueue from '../../src/commands/queues/get.ts';
 import type { Queue } from '../../src/interface/types.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { showResult } from '../support/shown-result.ts';
@@ -128,7 +129,7 @@ describe('queues labels', () => {
   });
 });
 
-it('the agents of a queue are listed with what they do, their limits, and their problems', async () => {
+it('the agents of a queue are shown with it, and listed with what they do, their limits, and their problems', async () => {
   const agent = (agent_name: string, fields: object) => ({ agent_id: agent_name, agent_name, problems: [], ...fields });
   const consumer = { case_trigger_enabled: true, is_handover_target: false, at_concurrency_limit: false };
   const result = {
@@ -144,6 +145,9 @@ it('the agents of a queue are listed with what they do, their limits, and their 
       agent('both', { ...consumer, is_handover_target: true }),
     ],
   };
+  const queue = { id: 'q', name: 'invoices', case_counts: {}, ...result };
+  const shown = await showResult(getQueue, queue, 120);
+  expect(shown.stdout).toMatch(/^Processed by: +worker, busy, paused \(off\), helper, both\nFilled by: +importer, copier$/m);
   const { stdout } = await showResult(queueAgents, result, 120);
   expect(stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
     ['ROLE', 'AGENT', 'TRIGGER', 'AT A TIME', 'PROBLEMS'],
