@@ -52,6 +52,7 @@ async function readWithKills(count: number, share: number, seed: number, isLate 
     const log = new DeliveryLog(list.read, new ManualClock(), point.taken);
     reading: while (kept.length < count) {
       if (kept.length === list.rows.length) record();
+      if (list.reads > 10 * count) throw new Error(`${kept.length} of ${list.rows.length} deliveries were read, and no more are found.`);
       for (const delivery of await log.untaken()) {
         log.take(delivery);
         const token = encodeToken({ stream: 'deliveries', seq: 0, webhookId: 'w', taken: log.taken });
@@ -116,14 +117,22 @@ describe('a reading', () => {
     expect(await take()).toHaveLength(198);
     list.rows.splice(10, 0, early);
     expect(await take()).toEqual([early.id]);
-    expect(log.taken).toHaveLength(20);
+    // The first of the last 20 was not the first one of its millisecond.
+    expect(log.taken).toHaveLength(21);
     clock.advance(10_000);
     list.rows.splice(11, 0, late);
     list.reads = 0;
     expect([await take(), list.reads]).toEqual([[], 1]);
   });
 
-  it.each([false, true])('does not repeat those before which a late one was recorded (resumed: %s)', async (isResumed) => {
+  it.each([
+    ['much later', 35, 50, false],
+    ['much later', 35, 50, true],
+    // The second of three that were recorded in the same millisecond.
+    ['in the same millisecond', 34, 35, false],
+    ['in the same millisecond', 34, 35, true],
+  ])('does not repeat those %s before which a late one was recorded (index %i after %i, resumed: %s)', async (...settings) => {
+    const [, lateIndex, takenCount, isResumed] = settings;
     const list = new List();
     let log = new DeliveryLog(list.read, new ManualClock());
     const take = async (): Promise<number> => {
@@ -133,12 +142,12 @@ describe('a reading', () => {
       return deliveries.length;
     };
     const rows = Array.from({ length: 100 }, (_, index) => rowOf(index));
-    const late = rows.splice(35, 1);
-    list.rows.push(...rows.slice(0, 50));
-    expect(await take()).toBe(50);
-    list.rows.splice(35, 0, ...late);
+    const late = rows.splice(lateIndex, 1);
+    list.rows.push(...rows.slice(0, takenCount));
+    expect(await take()).toBe(takenCount);
+    list.rows.splice(lateIndex, 0, ...late);
     expect(await take()).toBe(1);
-    for (const row of rows.slice(50)) {
+    for (const row of rows.slice(takenCount)) {
       list.rows.push(row);
       expect([row.id, await take()]).toEqual([row.id, 1]);
     }

@@ -11,7 +11,7 @@ import type { TakenDelivery } from '../../watch/resume/points.ts';
 const pageSize = 100;
 /** The number of deliveries in a position, unless the first of them was late. */
 const positionLength = 20;
-/** How long a delivery is remembered after it was taken, in milliseconds, and how many are at most. */
+/** How long a delivery is remembered after it was taken, in milliseconds, and how many are at most: those of five pages. */
 const memoryMilliseconds = 10_000;
 const maxRemembered = 500;
 
@@ -21,7 +21,7 @@ export type ReadDeliveries = (limit: number, offset: number) => Promise<{ delive
 interface Remembered extends TakenDelivery {
   /** In steady time. */
   takenAt: number;
-  /** Whether another one that was recorded later had been taken before. */
+  /** Whether another one that was recorded later, or in the same millisecond, had been taken before. */
   isLate: boolean;
 }
 
@@ -86,7 +86,7 @@ export class DeliveryLog {
 
   #remember(delivery: TakenDelivery, takenAt: number): void {
     const { createdAt } = delivery;
-    this.#remembered.push({ ...delivery, takenAt, isLate: createdAt < this.#latestTime });
+    this.#remembered.push({ ...delivery, takenAt, isLate: createdAt <= this.#latestTime });
     this.#latestTime = Math.max(this.#latestTime, createdAt);
   }
 
@@ -95,7 +95,7 @@ export class DeliveryLog {
     const { length } = this.#remembered;
     const since = steadyTime(this.#clock) - memoryMilliseconds;
     const firstRecent = this.#remembered.findIndex(({ takenAt }) => takenAt > since);
-    const firstNeeded = Math.max(firstRecent < 0 ? length : firstRecent, length - maxRemembered);
+    const firstNeeded = Math.max(firstRecent < 0 ? length : firstRecent, length - (maxRemembered - positionLength));
     this.#remembered = this.#since(Math.min(firstNeeded, length - positionLength));
   }
 
