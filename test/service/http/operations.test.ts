@@ -82,6 +82,22 @@ describe('teams and agents', () => {
     await service.ok('createAgent', { body: { name: 'Plain' } });
   });
 
+  it('lists agents with the time of their last run, also only those of an automation', async () => {
+    const api = await service();
+    const automation_id = randomUUID();
+    const agentId = await api.agent('done', 'Busy');
+    const { agent: automated } = await api.ok('createAgent', { body: { name: 'Automated', automation_id } });
+    const runs = [];
+    for (let count = 0; count < 2; count += 1) runs.push((await api.ok('startRun', { body: { agent_id: agentId } })).run);
+    const { agents } = await api.ok('listAgents');
+    expect(agents.map(({ name, last_run_at }) => [name, last_run_at])).toEqual([
+      ['Automated', null],
+      ['Busy', runs[1]?.created_at],
+    ]);
+    const list = await api.ok('listAgents', { query: { automation_id } });
+    expect([list.total, list.agents.map(({ id }) => id)]).toEqual([1, [automated.id]]);
+  });
+
   it('refuses procedures that cannot be executed', async () => {
     const service = await api();
     const refusal = await service.call('createAgent', { body: { name: 'A', build: { name: 'b', config: config('done', 'gpt') } } });
