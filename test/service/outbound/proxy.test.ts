@@ -15,6 +15,13 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+/** A connection to a server on this machine. */
+async function connected(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
 /** Everything that the proxy answers to these bytes, until it closes the connection. */
 async function exchange(open: OpenConnection, bytes: string): Promise<string> {
   const socket = connect(await listening(createProxy(open)), '127.0.0.1');
@@ -87,29 +94,22 @@ it.each([
   const upstream = createServer();
   upstream.on('request', ({ socket }) => answer(socket));
   const port = await listening(upstream);
-  const open: OpenConnection = async () => {
-    const socket = connect(port, '127.0.0.1');
-    await once(socket, 'connect');
-    return socket;
-  };
-  expect(await exchange(open, get('http://a.test/x'))).toMatch(expected);
+  expect(await exchange(() => connected(port), get('http://a.test/x'))).toMatch(expected);
 });
 
 it('passes everything on through a tunnel, from the first byte, until one side closes it', async () => {
   const host = createTcpServer((socket) => {
+    let received = '';
     socket.setEncoding('utf8').on('data', (text: string) => {
-      socket.write(text.toUpperCase());
-      if (text.endsWith('bye')) socket.end();
+      received += text;
+      if (received.endsWith('bye')) socket.end(received.toUpperCase());
     });
   });
   const port = await listening(host);
-  const open: OpenConnection = async () => {
-    const socket = connect(port, '127.0.0.1');
-    await once(socket, 'connect');
-    return socket;
-  };
   // The first bytes arrive together with the request for the tunnel.
-  expect(await exchange(open, `${tunnel('a.test:443')}hello, bye`)).toBe('HTTP/1.1 200 Connection established\r\n\r\nHELLO, BYE');
+  expect(await exchange(() => connected(port), `${tunnel('a.test:443')}hello, bye`)).toBe(
+    'HTTP/1.1 200 Connection established\r\n\r\nHELLO, BYE',
+  );
 });
 
 it('closes its connections when it is closed', async () => {
@@ -127,8 +127,7 @@ it('closes the connection to the host when the client leaves in the middle of an
   const port = await listening(upstream);
   let toHost: Socket | undefined;
   const proxy = createProxy(async () => {
-    toHost = connect(port, '127.0.0.1');
-    await once(toHost, 'connect');
+    toHost = await connected(port);
     return toHost;
   });
   const client = connect(await listening(proxy), '127.0.0.1');
